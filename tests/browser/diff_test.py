@@ -61,6 +61,47 @@ class SideBySide(Pages):
             ["SKIP", "c > 1", "malloc", ""]]}).querySelectorAll('tbody tr')].map((row) => [...row.querySelectorAll('.failed')].map((cell) => cell.textContent))""")
         self.assertEqual(rows, [["FAIL"], [], []])
 
+    def test_has_gates_that_failed_before_others(self):
+        rows = self.run_script("""[...heaptape.diff.gates({gates: [["SKIP", "a > 1", "x", ""],
+            ["PASS", "b > 1", "x", "1"], ["FAIL", "c > 1", "y", "2"], ["PASS", "d > 1", "z", "3"]]})
+            .querySelectorAll('tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))""")
+        self.assertEqual(
+            rows,
+            [
+                ["c > 1", "FAIL", "y", "2"],
+                ["b > 1", "PASS", "x", "1"],
+                ["d > 1", "PASS", "z", "3"],
+                ["a > 1", "SKIP", "x", ""],
+            ],
+        )
+
+    def test_has_the_moments_in_order_and_begins_with_the_plateau(self):
+        def choices(*states):
+            return self.run_script("""(([states]) => { const names = states.flatMap((state) =>
+                [state + '.liveBytes', state + '.account.holeBytes']);
+                const made = heaptape.diff.account({backends: ['x', 'y'], runs: [{label: 'r', table: [['metric'],
+                ...names.map((name) => [name])], exact: names.map((_, i) =>
+                ({base: 10 + i, now: i === 1 ? null : 20 + i}))}]});
+                const buttons = [...made.querySelectorAll('button')];
+                return [buttons.map((one) => one.textContent), buttons.find((one) =>
+                one.getAttribute('aria-pressed') === 'true').textContent,
+                    buttons.map((one) => { one.click(); return [...made.querySelectorAll('.bar')].map((bar) =>
+                [bar.previousSibling.textContent, ...[...bar.children].map((part) => Number(part.dataset.value))]);
+                })]; })(arguments)""", states)
+        words, first, bars = choices("end", "atMark.x", "atPeak", "atPlateau")
+        self.assertEqual((words, first), (["at the peak", "at the plateau", "at the end", "mark x"], "at the plateau"))
+        self.assertEqual(
+            bars,
+            [
+                [["r, base", 14, 15], ["r, new", 24, 25]],
+                [["r, base", 16, 17], ["r, new", 26, 27]],
+                [["r, base", 10, 11]],
+                [["r, base", 12, 13], ["r, new", 22, 23]],
+            ],
+        )
+        self.assertEqual(choices("atPeak", "atExit", "end")[1], "at the exit")
+        self.assertEqual(choices("end", "atPeak")[1], "at the peak")
+
     def test_knows_the_allocator_of_each_line(self):
         heaptape("replay", self.folder / "fill.tape", "-a", "malloc=model:slabs", "-o", self.folder / "other.json")
         heaptape("diff", self.folder / "base.json", self.folder / "other.json", "--html", self.folder / "other.html")

@@ -89,6 +89,38 @@ class Explained(Pages):
                 self.assertRegex(self.text("#account"), "resident, as sampled" + size)
                 self.assertNotIn("= resident", self.text("#account"))
 
+    def test_has_its_parts_in_their_order(self):
+        self.show("pinned")
+        self.assertEqual(self.run_script("""[...document.querySelectorAll('section')].map((one) =>
+            one.id)"""), ["account", "remedies", "pins", "holes", "sites", "heap-growths"])
+
+    def test_has_what_was_tried_beside_the_first_estimate(self):
+        self.open_any(self.folder / "pinned.html")
+        rows = self.run_script("""[[1000, 400], [400, 1000], null].map((tried) =>
+            [...heaptape.explain.parts[1]({explanation: {estimates: [{what: 'trim', bytes: 2048},
+            {what: 'new one', bytes: 5}],
+            actions: tried ? [{residentBytesBefore: tried[0],
+            residentBytesAfter: tried[1]}] : []}}).querySelectorAll('tbody tr')].map((row) =>
+            [...row.cells].map((cell) => cell.textContent)))""")
+        self.assertEqual(
+            rows, [[["malloc_trim(0)", "2.00 KiB", tried], ["new one", "5 B", ""]] for tried in ("600 B", "0 B", "")]
+        )
+
+    def test_has_holes_in_proportion_and_what_is_resident_only_where_it_is_known(self):
+        self.open_any(self.folder / "pinned.html")
+        found = self.run_script("""[[], ['residentPages']].map((lacks) => [...heaptape.explain.parts[3]({explanation:
+            {lacks, holeSizes: [{log2Size: 6, count: 2000, bytes: 300, residentBytes: 7},
+            {log2Size: 7, count: 1, bytes: 1200, residentBytes: 0}]}}).querySelectorAll('.bars .name')].map((name) =>
+            [name.textContent, parseFloat(name.nextSibling.firstChild.style.width),
+            name.nextSibling.nextSibling.textContent]))""")
+        self.assertEqual(
+            found,
+            [
+                [["64 B to 128 B", 25, f"300 B in 2,000{seven}"], ["128 B to 256 B", 100, f"1.17 KiB in 1{none}"]]
+                for seven, none in ((", 7 B resident", ", 0 B resident"), ("", ""))
+            ],
+        )
+
     def test_says_at_which_time(self):
         self.show("process")
         facts = self.run_script("""(data => { data.explanation.moment.timeNs = 1_500_000_000;

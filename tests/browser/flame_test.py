@@ -157,6 +157,13 @@ class Pinned(FlameGraph, ReplayPages):
         ActionChains(self.driver).move_to_element(self.box("read")).perform()
         self.assertIn("24.4 KiB (25,024 B) pinned at the end in model:ptmalloc; 83.3% of all", self.detail())
 
+    def test_shows_all_again_where_a_function_has_nothing(self):
+        self.choose("flame-value", "calls")
+        self.box("lex").click()
+        self.choose("flame-value", self.moments()[-1])
+        self.assertEqual(self.values(), {"all": 30_032, "main": 30_032, "read": 25_024})
+        self.assertAlmostEqual(self.share("read"), 25_024 / 30_032, places=2)
+
     def test_is_searched(self):
         self.choose("flame-value", self.moments()[0])
         self.driver.find_element(By.ID, "flame-search").send_keys("^read")

@@ -1,8 +1,9 @@
 // Writes FOLDER/stacks.tape, the tape of stack_tapes.h with its symbols; FOLDER/sampled.tape, the
 // same with the stacks of some calls; FOLDER/pinned.tape, the other one of stack_tapes.h;
 // FOLDER/small.tape, of which one call is too small to be shown; FOLDER/process.tape, with samples
-// of its process; FOLDER/lossy.tape, of which a part is lost; and FOLDER/hostile.tape, whose every
-// text wants to be markup: command, program, thread, functions, files.
+// of its process; FOLDER/lossy.tape, of which a part is lost; FOLDER/facts.tape, whose header and
+// summary have a value of its own for everything; and FOLDER/hostile.tape, whose every text wants
+// to be markup: command, program, thread, functions, files.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -16,9 +17,10 @@
 namespace heaptape::tests {
 namespace {
 
-// Ends an element, a comment, an attribute and a string; has a line separator, and is not UTF-8.
+// Ends an element, a comment, an attribute and a string; has a line separator, what separates in
+// files for other programs, and is not UTF-8.
 const std::string kMarkup =
-    "</script><script>hostile=1</script><!--\"'`><img src=x onerror=hostile=1>\u2028${1}\xff";
+    "</script><script>hostile=1</script><!--\"'`><img src=x onerror=hostile=1>\u2028${1},;|\n\xff";
 
 replayer::TapeIdentity identity_of(const schema::TapeHeader& header) {
   return {header.start_unix_ns, header.pid};
@@ -71,6 +73,44 @@ void write_lossy(const std::string& path) {
   summary.inner_allocators = {{"/bin/<b>", {"jemalloc"}}};
   Random random(5);
   write_tape(path, eventful_events(random, 300, 16, true), summary);
+}
+
+void write_facts(const std::string& path) {
+  schema::TapeHeader header = sample_header();
+  header.allocator = "/lib/liballocator.so";
+  header.recorded_allocator = {"jemalloc", "5.3.0", "glibc 2.36"};
+  header.stacks = {schema::StackMode::kFramePointers, 62, 6'100};
+  schema::TapeSummary summary;
+  summary.losses.lost_events = 101;
+  summary.losses.unrepaired_inversions = 102;
+  summary.losses.lost_ranges = 103;
+  summary.losses.causes = {111, 112, 113, 114, 115, 116, 117};
+  summary.repaired_inversions = 121;
+  summary.unknown_frees = 122;
+  summary.nested_calls = 123;
+  summary.bootstrap_calls = 124;
+  summary.stalls = 125;
+  summary.stall_ns = 126;
+  summary.duration_ns = 127'000'000;
+  summary.end_reason = schema::EndReason::kSignalled;
+  summary.end_status = 9;
+  summary.thread_list = {{131, "first"}, {132, "second"}};
+  summary.inner_allocators = {{"/bin/inner", {"mimalloc"}}};
+  const schema::ProcessParts parts = {143'000, 144'000, 145'000, 146'000, 147'000, 148'000};
+  const schema::ProcessSample sample{2, 141, 999'000, {{0x10000, 0x20000}}, parts};
+  const auto writer = schema::TapeWriter::create(path, header);
+  ASSERT_TRUE(writer.ok());
+  schema::TapeEncoder& encoder = (*writer)->encoder();
+  encoder.set_has_stacks();
+  encoder.append(malloc_event(100, 0x10000), 0);
+  encoder.append(malloc_event(200, 0x11000, 1), 0);
+  (*writer)->add_sample(sample);
+  encoder.append(realloc_event(0x10000, 300, 0x12000), 0);
+  encoder.append(malloc_event(UINT64_MAX, 0), 0);
+  encoder.append(free_event(0x11000), 0);
+  encoder.append(free_event(0x12000), 0);
+  summary.largest_sample = sample.without_regions();
+  EXPECT_TRUE((*writer)->finish(summary).ok());
 }
 
 // Of a trace that lacks nearly everything.
@@ -129,6 +169,7 @@ int main(int argc, char** argv) {
   heaptape::tests::write_small(folder + "/small.tape");
   heaptape::tests::write_process(folder + "/process.tape");
   heaptape::tests::write_lossy(folder + "/lossy.tape");
+  heaptape::tests::write_facts(folder + "/facts.tape");
   heaptape::tests::write_imported(folder + "/imported.tape");
   heaptape::tests::write_hostile(folder + "/hostile.tape");
   return testing::Test::HasFailure() ? 1 : 0;

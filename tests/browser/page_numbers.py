@@ -1,6 +1,6 @@
 """Figures as text: what base/number_text.cc prints, written once more so that pages are held against it."""
 
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 
 
 def decimal_text(number, digits):
@@ -22,6 +22,15 @@ def bytes_text(number):
 def share_text(share):
     percent = share * 100
     return "<0.1%" if share != 0 and percent < 0.05 else decimal_text(percent, 1) + "%"
+
+
+def short_text(number, step, units):
+    """Of axes: three digits, without zeros at the end."""
+    size, unit = abs(number), 0
+    while unit + 1 < len(units) and size >= step:
+        size, unit = size / step, unit + 1
+    digits = Context(prec=3, rounding=ROUND_HALF_UP).create_decimal(Decimal(size)).normalize()
+    return ("-" if number < 0 else "") + f"{digits:f}" + units[unit]
 
 
 TEXTS = {

@@ -1,9 +1,11 @@
 """What `heaptape replay --html` writes, in a browser: the page as a whole, its figures, hostile names."""
 
 import json
+import random
 
 from . import browser, harness
 from .harness import complaints, figure
+from .page_numbers import TEXTS, short_text
 from .replay_pages import LONG_NAMES, ReplayPages
 
 if not browser.missing():
@@ -190,13 +192,17 @@ class LongNames(ReplayPages):
             self.assertLess(max(heads), 0.6 * width)
 
 
-class Numbers(ReplayPages):
-    """As base/number_text.cc writes them; its tests have the same ones."""
+class Given(ReplayPages):
+    """As base/number_text.cc writes them, and its tests; then the first screen for data that is given here."""
 
-    wanted = ("fill",)
+    wanted = ("stacks",)
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        browser.show(cls.driver, cls.pages["stacks"].path)
 
     def expect(self, call, texts):
-        self.show("fill")
         numbers = list(texts)
         self.assertEqual(dict(zip(numbers, self.run_script(f"arguments[0].map((number) => {call})", numbers))), texts)
 
@@ -213,6 +219,167 @@ class Numbers(ReplayPages):
 
     def test_of_shares_are_those_of_the_terminal(self):
         self.expect("heaptape.share(number, 1600)", {0: "0.0%", 0.5: "<0.1%", 1: "0.1%", 100: "6.2%", 300: "18.8%", 1600: "100.0%"})
+
+    def test_of_any_size_are_written_as_here(self):
+        choose = random.Random(11)
+        sizes = sorted(
+            {2**k + d for k in range(50) for d in (-1, 0, 1)}
+            | {10**k + d for k in range(16) for d in (-1, 0, 1)}
+            | {choose.randrange(2**k) for k in range(1, 53) for _ in range(4)} - {-1}
+        )
+        parts = [0, 1, 0.0004, 0.0005, 0.00049, 0.5, 0.03125, 1.53125] + [choose.random() for _ in range(100)]
+        numbers = {unit: parts if unit in ("ratio", "share", "percent") else sizes for unit in TEXTS}
+        texts = self.run_script("""Object.fromEntries(Object.entries(arguments[0]).map(([unit, all]) =>
+            [unit, all.map((one) => heaptape.value(one, unit))]))""", numbers)
+        short, short_bytes, exact = self.run_script("""[heaptape.short, heaptape.shortBytes, (one) =>
+            heaptape.exact(one, 'bytes')]
+            .map((text) => [...arguments[0], ...arguments[0].map((one) => -one)].map(text))""", sizes)
+        for unit, all_numbers in numbers.items():
+            self.assertEqual(dict(zip(all_numbers, texts[unit])), {one: TEXTS[unit](one) for one in all_numbers}, unit)
+        both = sizes + [-one for one in sizes]
+        self.assertEqual(short, [short_text(one, 1000, ["", "k", "M", "G", "T"]) for one in both])
+        self.assertEqual(
+            short_bytes,
+            ["0" if one == 0 else short_text(one, 1024, [" B", " KiB", " MiB", " GiB", " TiB"]) for one in both],
+        )
+        self.assertEqual(exact, [f"{one:,} B" for one in both])
+
+    def test_of_one_thing_have_its_word(self):
+        self.assertEqual(self.run_script("""[0, 1, '1', 2, 1000, '18446744073709551615'].map((one) =>
+            heaptape.counted(one, 'hole'))"""),
+                         ["0 holes", "1 hole", "1 hole", "2 holes", "1,000 holes", "18,446,744,073,709,551,615 holes"])
+
+    def test_of_letters_that_a_long_name_keeps_are_equal_on_both_sides(self):
+        names = [
+            "".join(chr((0x100, 0x1F600)[i % 2] + i) for i in range(length)) for length in (1, 47, 48, 49, 50, 51, 300)
+        ]
+        self.assertEqual(
+            self.run_script("arguments[0].map((name) => heaptape.named(name))", names),
+            [
+                {"text": name} if len(name) <= 48 else {"text": name[:23] + "…" + name[-23:], "title": name}
+                for name in names
+            ],
+        )
+
+    def test_stay_beside_their_units(self):
+        pieces = self.run_script("""heaptape.prose('a 1.5 KiB of 3 ms, 1,024 B and 5 Bad 7 TiB.').map((one) =>
+            [one.textContent, one.className ?? null])""")
+        self.assertEqual([text for text, kind in pieces if kind == "unbroken"], ["1.5 KiB", "3 ms", "1,024 B", "7 TiB"])
+        self.assertEqual("".join(text for text, _ in pieces), "a 1.5 KiB of 3 ms, 1,024 B and 5 Bad 7 TiB.")
+
+    def test_has_its_parts_in_their_order(self):
+        self.assertEqual(
+            self.run_script("[...document.querySelectorAll('section')].map((one) => one.id)"),
+            [
+                "account",
+                "runs",
+                "timeline",
+                "map",
+                "flame",
+                "sizes",
+                "lifetimes",
+                "buffers",
+                "holes",
+                "heap-growths",
+                "curves",
+                "counters",
+                "fidelity",
+                "lines",
+            ],
+        )
+
+    def test_says_what_the_tape_is(self):
+        whole = {
+            "path": "t",
+            "lacks": "",
+            "events": 12345,
+            "threads": 2,
+            "durationNs": "1500000",
+            "recordedAt": "2026-11-27T10:11:12Z",
+            "isFinished": True,
+        }
+        facts = self.run_script(
+            """arguments[0].map((tape) => heaptape.summary.head({tape, runs: [],
+            verdict: 'v'})[1].textContent)""",
+            [
+                whole,
+                {**whole, "threads": 1, "durationNs": 0, "recordedAt": ""},
+                {**whole, "importedFrom": "mtrace", "lacks": "times, threads"},
+            ],
+        )
+        self.assertEqual(
+            facts,
+            [
+                "12,345 events · 2 threads · ran 1.50 ms · recorded 2026-11-27 10:11:12 UTC",
+                "12,345 events · 1 thread",
+                "12,345 events · imported from mtrace · ran 1.50 ms · recorded 2026-11-27 10:11:12 UTC",
+            ],
+        )
+
+    def test_begins_with_the_plateau_or_else_the_exit_and_joins_moments_of_one_call(self):
+        def choices(**moments):
+            accounts = [
+                {"moment": name.replace("_", ":"), "state": name, "rows": [{"label": "a", "liveBytes": 1}]}
+                for name in moments
+            ]
+            return self.run_script(
+                """(() => { const [accounts, moments] = arguments;
+                const made = heaptape.summary.account({accounts, moments, best: [], accountTable: {rows: [],
+                columns: []}});
+                const buttons = [...made.querySelectorAll('.tools button')];
+                return [buttons.map((one) => one.textContent), buttons.findIndex((one) =>
+                one.getAttribute('aria-pressed') === 'true'), made.querySelector('.account').dataset.state];
+                })(...arguments)""",
+                accounts,
+                [{"name": name.replace("_", ":"), "at": at} for name, at in moments.items()],
+            )
+
+        self.assertEqual(
+            choices(peak=1, plateau=2, exit=3, end=4),
+            [["at the peak", "at the plateau", "at the exit", "at the end"], 1, "plateau"],
+        )
+        self.assertEqual(
+            choices(peak=1, exit=3, mark_x=2, end=3), [["at the peak", "at the exit, at the end", "mark x"], 1, "exit"]
+        )
+        self.assertEqual(choices(mark_x=2, end=3, peak=1), [["mark x", "at the end", "at the peak"], 2, "peak"])
+
+    def test_says_what_was_never_touched_from_a_hundredth_on(self):
+        rows = [
+            {"label": str(i), "liveBytes": 1000, "account.untouchedBytes": untouched}
+            for i, untouched in enumerate((9, 10, 11))
+        ]
+        rows.append({"label": "both", "liveBytes": 300, "account.cachedBytes": 100, "account.unexplainedBytes": -7})
+        sums, words, legend = self.run_script("""((made) => [[...made.querySelectorAll('.sum')].map((one) =>
+            one.textContent), [...made.querySelectorAll('.bar')].pop().getAttribute('aria-label'),
+            [...heaptape.summary.legend([{rows: arguments[0]}]).children].map((one) =>
+            one.textContent)])(heaptape.summary.bars({state: 'end', rows: arguments[0]}))""", rows)
+        self.assertEqual(
+            sums,
+            [
+                "991 B resident",
+                "990 B resident + 10 B live, never touched",
+                "989 B resident + 11 B live, never touched",
+                "400 B resident",
+            ],
+        )
+        self.assertEqual(words, "both: live 300 B (75.0%), cached for reuse 100 B (25.0%), unexplained -7 B (<0.1%)")
+        self.assertEqual(legend, ["live", "cached for reuse", "unexplained"])
+
+    def test_groups_adjacent_columns_and_marks_the_least(self):
+        columns = [
+            {"group": group, "name": name, "metric": f"{group}.residentBytes", "unit": "bytes"}
+            for group, name in (("a", "1"), ("a", "2"), ("b", "3"), ("a", "4"))
+        ]
+        spans, classes, titles = self.run_script("""(([columns]) => { const made = heaptape.summary.table({columns,
+            rows: [{label: 'x', cells: ['1', '2', '-', '4'], values: [1, 2, null, 4]},
+                {label: 'y', cells: ['5', '6', '7', '8'], values: [5, 6, 7, 8000]}]},
+            {best: [{state: 'b', label: 'y'}]});
+            return [[...made.querySelectorAll('.group')].map((one) => [one.textContent, one.colSpan]),
+            [...made.querySelectorAll('td.best, td.may-be-best')].map((one) => [one.className, one.textContent]),
+                [...made.querySelectorAll('tbody td')].map((one) => one.title)]; })(arguments)""", columns)
+        self.assertEqual(spans, [["a", 2], ["b", 1], ["a", 1]])
+        self.assertEqual(classes, [["may-be-best", "-"], ["best", "7"]])
+        self.assertEqual(titles, ["1 B", "2 B", "", "4 B", "5 B", "6 B", "7 B", "8,000 B"])
 
 
 class Hostile(ReplayPages):

@@ -3,6 +3,7 @@
 Whether their figures are those of the report is for random_test.py.
 """
 
+import math
 import re
 import subprocess
 
@@ -15,6 +16,35 @@ if not browser.missing():
     from selenium.webdriver.common.keys import Keys
 
 PARTS = ["sizes", "lifetimes", "buffers", "holes", "heap-growths", "latency", "curves", "counters", "fidelity"]
+
+# By the heading of a column: the metrics that may be below it.
+HEADINGS = {
+    "p50": {"p50Ns"},
+    "p99": {"p99Ns"},
+    "p99.9": {"p999Ns"},
+    "max": {"maxNs"},
+    "timed": {"samples"},
+    "by": {"growthBytes"},
+    "request, bytes": {"requestBytes"},
+    "largest hole, bytes": {"largestHoleBytes"},
+    "short by, bytes": {"shortBytes"},
+    "free in all": {"freeBytes"},
+    "from": {"fromBytes"},
+    "to": {"toBytes"},
+    "growths": {"length"},
+    "in place": {"program.resizes.inPlace", "resizes.inPlace"},
+    "moved": {"program.resizes.moved", "resizes.moved"},
+    "copied": {"program.resizes.movedBytes", "resizes.movedBytes", "copiedBytes"},
+    "operations": {"operations"},
+    "work in all": {"workTotal"},
+    "exponent": {"exponent"},
+    "blocks where they were recorded": {"fidelity.sameOffsetShare"},
+    "compared": {"fidelity.comparedBlocks"},
+    "replayed": {"accounting.replayed"},
+    "failed when recorded": {"accounting.failedCalls"},
+    "frees of unknown blocks": {"accounting.unknownFrees"},
+    "refused": {"accounting.refused"},
+}
 
 
 class Parts(Pages):
@@ -40,6 +70,11 @@ class Parts(Pages):
 
     def show(self, name, **looks):
         browser.show(self.driver, self.pages[name].path, **looks)
+
+    def keep(self, name):
+        """Opens it unless it is open, whatever was chosen there."""
+        if self.driver.current_url != self.pages[name].path.as_uri():
+            self.show(name)
 
     def open(self, part):
         self.driver.find_element(By.CSS_SELECTOR, f"#{part} summary").click()
@@ -197,6 +232,39 @@ class Parts(Pages):
             return heaptape.trust.fidelity(data).querySelector('.fact').textContent; })(JSON.parse(document.getElementById('data').textContent))""")
         self.assertIn("75.0000% of the blocks of model:slabs lie where they were recorded", fact)
 
+    def test_of_fidelity_have_the_figures_of_each_run(self):
+        self.keep("process")
+        rows = self.run_script("""(data => { data.report.runs.forEach((run, i) =>
+            { run.fidelity = {sameOffsetShare: 0.25, comparedBlocks: 10 * (i !== 1),
+            firstDifference: 1000 * (i !== 0)}; });
+            return [...heaptape.trust.fidelity(data).querySelectorAll('table')[1].tBodies[0].rows].map((row) =>
+            [...row.cells].map((cell) => cell.textContent));
+            })(JSON.parse(document.getElementById('data').textContent))""")
+        first = (
+            ["25.0000%", "10", "none"],
+            ["-"] * 3,
+            ["-"] * 3,
+            ["25.0000%", "10", "#1,000"],
+            ["25.0000%", "10", "#1,000"],
+        )  # the third is the run itself
+        counts = [
+            [run["label"]]
+            + [f"{run['accounting'][name]:,}" for name in ("replayed", "failedCalls", "unknownFrees", "refused")]
+            for run in self.pages["process"].report["runs"]
+        ]
+        self.assertEqual(
+            rows, [[label, *figures, *rest] for figures, (label, *rest) in zip(first, counts, strict=True)]
+        )
+
+    def test_of_fidelity_say_what_was_lost_or_refused(self):
+        self.keep("process")
+        facts = self.run_script("""[[0, 0], [1, 0], [0, 2]].map(([refused, lostRanges]) =>
+            { const data = JSON.parse(document.getElementById('data').textContent);
+            data.report.runs.forEach((run) => { run.fidelity = null; });
+            data.report.runs[1].accounting.refused = refused; data.tape.lostRanges = lostRanges;
+            return heaptape.trust.fidelity(data).querySelector('.fact').textContent; })""")
+        self.assertEqual(facts, ["nothing was lost", "nothing was lost; calls were refused", "the tape is incomplete"])
+
     def test_of_latency_have_ranges_in_order_over_an_axis_with_units(self):
         self.show("process")
         self.open("latency")
@@ -211,6 +279,186 @@ class Parts(Pages):
         self.assertGreater(len(ticks), 1)
         for tick in ticks:
             self.assertRegex(tick, r"^10{0,2} (ns|us|ms|s)$")
+
+    def test_of_latency_are_at_their_logarithms(self):
+        self.keep("process")
+        report = self.pages["process"].report
+        rows = self.run_script("""[...document.querySelectorAll('#latency .range')].map((range) =>
+            [range.closest('tr').querySelector('[data-path]').dataset.path,
+            [...range.children].map((part) => [parseFloat(part.style.left), parseFloat(part.style.width || 0)])])""")
+        timed = [one for run in report["runs"] for one in run.get("latency", [])]
+        all_ns = [one[field] for one in timed for field in ("p50Ns", "maxNs") if one[field]]
+        low, high = math.floor(math.log10(min(all_ns))), math.ceil(math.log10(max(all_ns)))
+        place = lambda ns: max(0, (math.log10(max(1, ns)) - low) / (high - low) * 100)
+        self.assertEqual(len(rows), len(timed))
+        for path, parts in rows:
+            one = at_path(report, path.rpartition(".")[0])
+            left = place(one["p50Ns"])
+            wanted = [(left, place(one["p999Ns"]) - left), (left, place(one["p99Ns"]) - left), (place(one["maxNs"]), 0)]
+            for part, expected in zip(parts, wanted, strict=True):
+                self.assertAlmostEqual(part[0], expected[0], delta=1e-3)
+                self.assertAlmostEqual(part[1], expected[1], delta=1e-3)
+        ticks = self.run_script("""[...document.querySelector('#latency .range-axis').children].map((tick) =>
+            [tick.textContent, parseFloat(tick.style.left)])""")
+        step = math.ceil((high - low) / 4)
+        self.assertEqual(
+            [text for text, _ in ticks],
+            [f"{10 ** (power % 3)} {('n', 'u', 'm', '')[power // 3]}s" for power in range(low, high + 1, step)],
+        )
+        for (_, left), power in zip(ticks, range(low, high + 1, step)):
+            self.assertAlmostEqual(left, (power - low) / (high - low) * 100, delta=1e-3)
+
+    def test_have_each_figure_below_its_heading(self):
+        self.keep("process")
+        shown = self.run_script("""[...document.querySelectorAll('.folded table')].map((table) =>
+            { const headings = [...table.tHead.rows[0].cells];
+            return [...table.tBodies[0].rows].flatMap((row) => [...row.cells].map((cell, i) =>
+            [headings[i].textContent, cell.dataset.path ?? null])); }).flat()""")
+        found = {}
+        for heading, path in shown:
+            if path:
+                found.setdefault(heading, set()).add(re.sub(r".*\.\d+\.", "", path))
+        for heading, metrics in HEADINGS.items():
+            self.assertLessEqual(found.get(heading, set()), metrics, heading)
+        self.assertGreater(len(found.keys() & HEADINGS.keys()), len(HEADINGS) - 3)
+
+    def rows(self, selector):
+        return self.run_script("""[...document.querySelectorAll(arguments[0] + ' tbody tr')].map((row) =>
+            [...row.cells].map((cell) => cell.textContent))""", selector)
+
+    def test_of_growths_say_how_each_came_and_went(self):
+        self.keep("process")
+        runs = self.pages["process"].report["runs"]
+        wanted = []
+        for growth in (growth for run in runs for growth in run.get("heapGrowths", [])):
+            pin = growth.get("pin") if growth["shortBytes"] else None
+            wanted.append(
+                [f"#{growth['at']:,}", TEXTS["bytes"](growth["growthBytes"])]
+                + [f"{growth[name]:,}" for name in ("requestBytes", "largestHoleBytes", "shortBytes")]
+                + [
+                    f"{pin['requestedBytes']:,} bytes of #{pin['birth']:,}" if pin else "",
+                    TEXTS["bytes"](growth["freeBytes"]),
+                    f"#{growth['givenBackAt']:,}" if growth["givenBackAt"] else "never",
+                ]
+            )
+        self.assertGreater(len(wanted), 3)
+        self.assertEqual(self.rows("#heap-growths"), wanted)
+
+    def test_of_buffers_say_which_grew_and_how_resizes_moved(self):
+        self.keep("process")
+        report = self.pages["process"].report
+        resizes, chains = (self.rows(f"#buffers [aria-label='{name}']") for name in ("Resizes", "Growth chains"))
+        wanted = [["as recorded", report["program"]["resizes"]]] + [
+            [run["label"], run["resizes"]] for run in report["runs"] if run["label"] != "recorded" and "resizes" in run
+        ]
+        self.assertEqual(
+            resizes,
+            [
+                [label, f"{one['inPlace']:,}", f"{one['moved']:,}", TEXTS["bytes"](one["movedBytes"])]
+                for label, one in wanted
+            ],
+        )
+        costliest = report["program"]["growthChains"]["costliest"]
+        self.assertEqual(
+            chains,
+            [
+                [
+                    f"#{one['birth']:,}",
+                    f"t{one['thread']}",
+                    TEXTS["bytes"](one["fromBytes"]),
+                    TEXTS["bytes"](one["toBytes"]),
+                    f"{one['length']:,}",
+                    TEXTS["bytes"](one["copiedBytes"]),
+                ]
+                for one in costliest
+            ],
+        )
+
+    def test_of_sizes_have_the_share_of_each_measure(self):
+        self.keep("process")
+        bands = self.pages["process"].report["program"]["sizes"]
+        for measure in ("askedBytes", "calls", "peakBytes"):
+            self.driver.execute_script(f"document.querySelector('#sizes button[data-value={measure}]').click()")
+            total, most = sum(band[measure] for band in bands), max(band[measure] for band in bands)
+            after = self.run_script("""[...document.querySelectorAll('#sizes .amount')].map((one) =>
+                one.children[1]?.textContent.trim() ?? '')""")
+            for (_, _, width), text, band in zip(self.bars("#sizes"), after, bands, strict=True):
+                self.assertAlmostEqual(width, band[measure] / most * 100, places=3)
+                count = band["peakCount"]
+                blocks = f", {count:,} block{'s' * (count != 1)}" if measure == "peakBytes" else ""
+                self.assertEqual(text, TEXTS["share"](band[measure] / total) + blocks if band[measure] else "")
+
+    def test_of_counters_have_a_column_for_each_run_that_counts(self):
+        self.keep("process")
+        runs = [
+            run for run in self.pages["process"].report["runs"] if any(one["value"] for one in run.get("counters", []))
+        ]
+        names = list(dict.fromkeys(one["name"] for run in runs for one in run["counters"]))
+        of_run = [{one["name"]: one["value"] for one in run["counters"]} for run in runs]
+        wanted = [
+            [name, *(f"{one[name]:,}" if name in one else "-" for one in of_run)]
+            for name in names
+            if any(one.get(name) for one in of_run)
+        ]
+        self.assertEqual(self.rows("#counters"), wanted)
+        self.assertEqual(self.fact("counters"), f"{len(wanted)} of " + ", ".join(run["label"] for run in runs))
+
+    def test_of_buffers_are_there_if_any_block_was_resized(self):
+        self.open_any(self.pages["process"].path)
+        facts = self.run_script("""[[0, 0], [0, 1], [1, 0]].map(([inPlace, moved]) =>
+            heaptape.program.buffers({runs: [], report: {runs: [], program: {resizes: {inPlace, moved, movedBytes: 5},
+            growthChains: {growths: 1200, count: 30, copiedBytes: 2048}}}})?.querySelector('.fact').textContent ??
+            null)""")
+        self.assertEqual(facts, [None] + ["1,200 growths of 30 buffers; as recorded their resizes copied 2.00 KiB"] * 2)
+
+    def test_of_lifetimes_say_how_long_half_of_them_live(self):
+        self.open_any(self.pages["process"].path)
+        facts = self.run_script("""[[true, 1], [true, 2000], [false, 0]].map(([hasMedian, median]) =>
+            heaptape.program.lifetimes({report: {program: {lifetimes: {blocks: 1234, shareAtZero: 0.25,
+            calls: {hasMedian, median}}}}}).querySelector('.fact').textContent)""")
+        self.assertEqual(
+            facts,
+            [
+                "25.0% of 1,234 blocks are freed by the very next call; " + half
+                for half in ("half live at most 1 call", "half live at most 2,000 calls", "half are never freed")
+            ],
+        )
+
+    def test_of_losses_are_counted_in_words(self):
+        self.open_any(self.pages["process"].path)
+        banners = self.run_script("""[{lostEvents: 1, isFinished: true}, {lostRanges: 1, unrepairedInversions: 2,
+            isFinished: false}, {isFinished: true}].map((tape) =>
+            heaptape.trust.banner({tape})?.textContent ?? null)""")
+        self.assertEqual(
+            banners,
+            [
+                "This tape is incomplete: 1 call was lost while recording. All figures cover only what it has.",
+                "This tape is incomplete: 2 blocks were handed out while they were alive, so their frees are missing; "
+                "1 stretch of the tape is damaged; the tape was not finished, so later calls are unknown. "
+                "All figures cover only what it has.",
+                None,
+            ],
+        )
+
+    def test_of_curves_have_the_fit_of_each_operation(self):
+        self.keep("process")
+        found, fact = self.run_script("""(data => { data.report.runs = [{growth: {curves: [
+                {operation: 'malloc', work: 'bins', scale: 'holes', operations: 7, workTotal: 9, fitted: true,
+            exponent: 1.5, exponentLow: 1, exponentHigh: 2, grows: true, verdict: 'slow'},
+                {operation: 'free', work: 'bins', scale: 'blocks', operations: 8, workTotal: 1, fitted: false,
+            exponent: 3, exponentLow: 1, exponentHigh: 2, grows: false, verdict: 'fine'}]}}, {}];
+            const part = heaptape.trust.curves(data); return [[...part.querySelectorAll('tbody tr')].map((row) =>
+            [...row.cells].map((cell) => cell.textContent)), part.querySelector('.fact').textContent]; })(
+            JSON.parse(document.getElementById('data').textContent))""")
+        label = self.pages["process"].report["runs"][0]["label"]
+        self.assertEqual(
+            found,
+            [
+                [label, "malloc", "bins", "holes", "7", "9", "1.5000", "1.0000 to 2.0000", "grows"],
+                [label, "free", "bins", "blocks", "8", "1", "-", "-", ""],
+            ],
+        )
+        self.assertEqual(fact, f"{label}: slow")
 
     def test_of_counters_leave_out_those_that_are_0_everywhere(self):
         self.show("process")

@@ -43,6 +43,18 @@ def find(*words, resolver=None):
     return {tape.name: tape.metadata for tape in tapes.find_tapes([*map(str, words)], resolver)}
 
 
+def test_a_file_is_whole_before_it_gets_its_name(tmp_path, monkeypatch):
+    replace, named = os.replace, []
+
+    def note(partial, name):
+        named.append(pathlib.Path(partial).read_bytes())
+        replace(partial, name)
+
+    monkeypatch.setattr(os, "replace", note)
+    files.write_whole(tmp_path / "a", b"whole")
+    assert named == [b"whole"]
+
+
 def test_a_folder_is_all_tapes_below_it_with_the_columns_of_their_folders(folder):
     (folder / "notes.txt").touch()
     assert find(folder) == {
@@ -305,7 +317,7 @@ def test_a_result_without_times_or_of_another_processor_does_not_serve_for_time(
     assert cache.find("abcd", ReplayOptions(timed=True, repeat=1), ["this"]) is None
 
 
-@pytest.mark.parametrize("content", [b"", b"what", gzip.compress(b"[]"), gzip.compress(b"{}")[:9]])
+@pytest.mark.parametrize("content", [b"", b"what", gzip.compress(b"[]", mtime=0), gzip.compress(b"{}", mtime=0)[:9]])
 def test_a_damaged_result_is_none(tmp_path, content):
     cache = Cache(str(tmp_path))
     cache.keep("abcd", SPACE, "this", RUN)

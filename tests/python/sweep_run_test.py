@@ -232,6 +232,20 @@ def test_a_node_with_another_build_is_named_with_the_difference(tapes):
     assert outcome.error.endswith("was started with 0123: install the same one there")
 
 
+def test_relative_specs_are_those_of_the_folder_where_the_sweep_began(tapes, tmp_path, monkeypatch):
+    engine, candidates = run_module.choose_candidates(["model:ptmalloc"])
+    monkeypatch.chdir(tmp_path)
+    seen = []
+    monkeypatch.setattr(
+        "heaptape.sweep.task.choose_candidates",
+        lambda specs: seen.append((os.getcwd(), specs)) or (engine, candidates),
+    )
+    words = [str(tapes / "growth.tape"), "", "model:ptmalloc", None, engine, ReplayOptions()]
+    outcome = replay_cell(Job("key", *words, 0, str(tapes), os.uname().nodename))
+    assert outcome.error is None
+    assert seen == [(os.path.realpath(tapes), ["model:ptmalloc"])]
+
+
 class Handler(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_):
         pass

@@ -17,7 +17,7 @@ from heaptape.run_figures import figures
 from heaptape.tune import tune
 from heaptape.tune.confirm import OnLibrary, Time
 from heaptape.tune.confirming import Confirmation
-from heaptape.tune.front import Tried
+from heaptape.tune.front import Tried, spread_out
 from heaptape.tune.knobs import space
 from heaptape.tune.point import faster_setting
 from heaptape.tune.results import Findings
@@ -34,6 +34,11 @@ def few_candidates():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("heaptape.tune.tuning._CANDIDATES", 2)
         yield
+
+
+def test_a_long_front_is_taken_at_even_distances_with_both_ends():
+    assert spread_out(range(10), 4) == [0, 3, 6, 9]
+    assert spread_out(range(3), 4) == [0, 1, 2]
 
 
 @pytest.fixture(scope="module")

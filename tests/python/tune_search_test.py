@@ -3,12 +3,14 @@
 import json
 import os
 import shutil
+import types
 
 import pytest
 from conftest import QUESTIONS
 
 import heaptape
-from heaptape.tune import clock, tune
+from heaptape.tune import clock, confirming, tune
+from heaptape.tune.confirm import OnLibrary
 from heaptape.tune.journal import JOURNAL, Journal
 from heaptape.tune.search import BATCH
 
@@ -51,6 +53,19 @@ def whole(threshold, tmp_path_factory):
     result = search(threshold, folder)
     patch.undo()
     return result, folder
+
+
+def test_times_are_taken_of_all_settings_but_those_that_failed(monkeypatch):
+    times = {setting: object() for setting in ("first", "failed", "last")}
+    monkeypatch.setattr(confirming, "measure_times", lambda *_: times)
+    found = {("a.tape", setting): OnLibrary({}) for setting in ("first", "last")}
+    unlimited = types.SimpleNamespace(seconds_left=lambda _: 1)
+    tapes = ["a.tape"]
+    confirming._add_times(None, list(times), tapes, {*tapes}, 1, found, unlimited, lambda _: None)
+    assert found == {
+        ("a.tape", setting): OnLibrary({}, times[setting], times[setting])
+        for setting in ("first", "last")
+    }
 
 
 def test_the_same_seed_finds_the_same_whatever_the_number_of_jobs(whole, threshold, tmp_path):

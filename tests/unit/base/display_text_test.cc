@@ -19,6 +19,10 @@ TEST(ValidUtf8, ReplacesSurrogates) {
   EXPECT_EQ(valid_utf8("a\xed\xa0\x80z"), std::string("a") + kReplacement + "z");
 }
 
+TEST(CommandText, CanBeGivenToAShell) {
+  EXPECT_EQ(command_text({"a", "", "b c", "it's", "d"}), R"(a '' 'b c' 'it'\''s' d)");
+}
+
 TEST(DisplayText, ReplacesControlCharacters) {
   EXPECT_EQ(display_text("a\x1b[2J\nz"),
             std::string("a") + kReplacement + "[2J" + kReplacement + "z");

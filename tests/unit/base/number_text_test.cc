@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
 namespace heaptape::base {
 namespace {
 
@@ -40,6 +45,48 @@ TEST(BytesText, NeverRoundsToAFullNextUnit) {
 
 TEST(BytesText, StaysInTebibytesToTheEnd) {
   EXPECT_EQ(bytes_text(UINT64_MAX), "16777216.0 TiB");
+}
+
+// Around each place where a digit or a unit changes: three digits or four, of the nearest number,
+// and never as much as the next unit.
+void expect_nearest(const std::string& text, long double number, long double step,
+                    const std::vector<std::string>& units) {
+  const size_t blank = text.find(' ');
+  const std::string digits = text.substr(0, blank);
+  const auto unit = std::ranges::find(units, text.substr(blank + 1)) - units.begin();
+  const long double scale = std::pow(step, static_cast<long double>(unit));
+  const long double shown = std::stold(digits);
+  const bool is_last = static_cast<size_t>(unit) + 1 == units.size();
+  EXPECT_TRUE(is_last || shown < step) << text;
+  EXPECT_TRUE(unit == 0 || shown >= 1) << text;
+  if (digits.find('.') == digits.npos) return;
+  const size_t places = digits.size() - digits.find('.') - 1;
+  EXPECT_EQ(places, shown < 10 ? 2u : 1u) << text;
+  const long double half = scale * (places == 2 ? 0.005L : 0.05L);
+  EXPECT_LE(std::fabs(shown * scale - number), half * 1.000001L) << text << " of " << number;
+}
+
+TEST(BytesText, IsTheNearestOfThreeDigits) {
+  for (int log2 = 0; log2 < 64; log2 += 10) {
+    for (const double times : {1.0, 1.005, 1.125, 9.99, 9.994, 9.995, 9.996, 10.0, 99.94, 99.95,
+                               999.9, 1023.94, 1023.95, 1023.96, 1024.0}) {
+      const double middle = std::ldexp(times, log2);
+      if (middle >= 0x1p63) continue;
+      for (const int more : {-1, 0, 1}) {
+        const uint64_t bytes = static_cast<uint64_t>(middle) + static_cast<uint64_t>(more);
+        expect_nearest(bytes_text(bytes), bytes, 1024, {"B", "KiB", "MiB", "GiB", "TiB"});
+      }
+    }
+  }
+}
+
+TEST(DurationText, IsTheNearestOfThreeDigits) {
+  for (const double unit : {1.0, 1e3, 1e6, 1e9}) {
+    for (const double times : {0.001, 0.5, 1.0, 1.234, 9.994, 9.996, 10.0, 12.34, 99.94, 99.96,
+                               999.94, 999.96, 1000.0}) {
+      expect_nearest(duration_text(times * unit), times * unit, 1000, {"ns", "us", "ms", "s"});
+    }
+  }
 }
 
 TEST(BytesText, IsExactWhereTheUserWantsIt) {

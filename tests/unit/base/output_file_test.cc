@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <barrier>
+#include <csignal>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -109,6 +111,22 @@ TEST_F(OutputFileTest, GoesOnWhereItWasAfterARest) {
   EXPECT_EQ(read_bytes(path_), "one two");
 }
 
+TEST_F(OutputFileTest, GoesOnBehindWhatIsWholeAfterAFullDisk) {
+  OutputFile file = create();
+  ASSERT_TRUE(file.append(bytes("whole ")).ok());
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  signal(SIGXFSZ, SIG_IGN);
+  const rlimit little = {10, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &little), 0);
+  const bool has_room = file.append(bytes("finds little room")).ok();
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_FALSE(has_room);
+  ASSERT_TRUE(file.append(bytes("again")).ok());
+  ASSERT_TRUE(file.commit().ok());
+  EXPECT_EQ(read_bytes(path_), "whole again");
+}
+
 TEST_F(OutputFileTest, HasNoDescriptorWhileItRests) {
   const int next = dup(0);
   close(next);
@@ -138,6 +156,18 @@ TEST_F(OutputFileTest, NoticesThatAnEmptyFileWasWrittenToWhileItRested) {
   EXPECT_FALSE(file.append(bytes("mine")).ok());
   ASSERT_TRUE(other.commit().ok());
   EXPECT_EQ(read_bytes(path_), "theirs");
+}
+
+TEST_F(OutputFileTest, NeitherNamesNorRemovesTheFileOfAnother) {
+  {
+    OutputFile file = create();
+    ASSERT_TRUE(file.append(bytes("mine")).ok());
+    std::filesystem::remove(path_ + ".partial");
+    tests::write_bytes(path_ + ".partial", "theirs");
+    EXPECT_FALSE(file.commit().ok());
+  }
+  EXPECT_FALSE(std::filesystem::exists(path_));
+  EXPECT_EQ(read_bytes(path_ + ".partial"), "theirs");
 }
 
 TEST_F(OutputFileTest, OfSeveralWritersAtOnceIsThatOfOne) {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <string>
+
 namespace heaptape::base {
 namespace {
 
@@ -28,6 +31,28 @@ TEST(Quantity, TakesAFractionThatComesOutWhole) {
 TEST(Quantity, RefusesAFractionOfOne) {
   EXPECT_EQ(parse_quantity("1.5"), std::nullopt);
   EXPECT_EQ(parse_quantity("0.0001k"), std::nullopt);
+}
+
+// Every unit, with as many decimal places as there may be, and one more.
+TEST(Quantity, IsExactToSixDecimalPlaces) {
+  for (const char* const name :
+       {"B", "KiB", "MiB", "GiB", "TiB", "KB", "MB", "GB", "TB", "k", "M", "G"}) {
+    uint64_t scale = 1;
+    for (int places = 1; places <= 7; ++places) {
+      scale *= 10;
+      for (const uint64_t parts :
+           {1u, 2u, 4u, 5u, 8u, 25u, 125u, 15'625u, 390'625u, 999'999u, 5'000'000u}) {
+        if (parts >= scale) continue;
+        const std::string digits = std::to_string(scale + parts).substr(1);
+        const uint64_t product = parts * find_unit(name)->factor;
+        const bool is_whole = places <= 6 && product % scale == 0;
+        const uint64_t rest = product / scale;
+        const auto expected =
+            is_whole ? std::optional(3 * find_unit(name)->factor + rest) : std::nullopt;
+        EXPECT_EQ(parse_quantity("3." + digits + name), expected) << digits << name;
+      }
+    }
+  }
 }
 
 TEST(Quantity, RefusesWhatDoesNotFit) {

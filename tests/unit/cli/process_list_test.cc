@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "tests/support/tapes.h"
 #include "tests/support/temp_dir.h"
 
 namespace heaptape::cli {
@@ -94,6 +95,16 @@ TEST(ProcessListTable, SaysWhatTheCommandBecameAndWhatWasNotRecorded) {
       "not seen in full: 1 x /bin/ruff (has jemalloc inside)\n");
 }
 
+TEST(ProcessListTable, SaysWhatTheCommandBecameLast) {
+  schema::Manifest manifest = sample();
+  manifest.processes[2].pid = 7;  // sh, postgres, server
+  EXPECT_EQ(successor_of_command(manifest), 3u);
+  manifest.processes[3].pid = 10;
+  EXPECT_EQ(successor_of_command(manifest), 2u);
+  manifest.processes[2].pid = 9;
+  EXPECT_EQ(successor_of_command(manifest), 0u);
+}
+
 TEST(ProcessListTable, OfOneThatWasNotSampledHasDashes) {
   schema::Manifest selected = sample();
   select(selected, {ProcessOrder::kPid, 0, "sh -c"});
@@ -126,6 +137,95 @@ TEST(ProcessListTable, HasTheCommandLineOfOneWithoutATitle) {
   all.processes[0].title = "";
   all.processes[0].command_line = {"sh", "-e"};
   EXPECT_NE(process_table(all, all, SIZE_MAX).find("  sh -e "), std::string::npos);
+}
+
+// Two of 100 bytes at most and 60 at the end, and one of 500 and 0; the tape of the fourth is gone.
+class CountedLiveBytes : public testing::Test {
+ protected:
+  CountedLiveBytes() {
+    const auto write = [this](const std::string& name, const std::vector<schema::Event>& events) {
+      tests::write_tape(dir_.file(name), events);
+    };
+    for (const char* const name : {"run.tape", "run.7.server.tape"}) {
+      write(name, {tests::malloc_event(60, 1), tests::malloc_event(40, 2), tests::free_event(2)});
+    }
+    write("run.8.sort.tape", {tests::malloc_event(500, 1), tests::free_event(1)});
+  }
+  schema::Manifest count(const ProcessFilter& filter) {
+    schema::Manifest manifest = sample();
+    are_all_known_ =
+        count_live_bytes(manifest, filter, dir_.file("run.tape.manifest.json"), console_);
+    return manifest;
+  }
+
+  tests::TempDir dir_;
+  bool are_all_known_ = false;
+  std::ostringstream out_;
+  std::ostringstream err_;
+  Console console_{out_, err_};
+};
+
+TEST_F(CountedLiveBytes, AreInTheTableAndItsOrder) {
+  schema::Manifest all = count({});
+  schema::Manifest selected = all;
+  select(selected, {});
+  EXPECT_EQ(process_table(selected, all, 86),
+            "command    sh -c ...\n"
+            "processes  4\n"
+            "\n"
+            "  title                process  peak live  live at end  anonymous    malloc  calls\n"
+            "  sort /etc/passwd           8      500 B          0 B   9.00 MiB  5.00 MiB    900\n"
+            "  sh -c sort; server         7      100 B         60 B          -         -     50\n"
+            "* server --port 1            7      100 B         60 B   8.00 MiB         -    400\n"
+            "  postgres: walwriter        9          -            -   90.0 MiB  4.00 MiB     20\n"
+            "... and 5 columns more: --wide shows all\n"
+            "*: what the command became. Memory: the highest sample, of malloc and beside it\n"
+            "not recorded: 3 x /bin/busybox (statically linked)\n"
+            "not seen in full: 1 x /bin/ruff (has jemalloc inside)\n");
+}
+
+TEST_F(CountedLiveBytes, AreInTheManifestAsJson) {
+  const schema::Manifest all = count({});
+  const auto read = schema::parse_manifest("x", *schema::to_json(all));
+  ASSERT_TRUE(read.ok());
+  ASSERT_TRUE(read->processes[0].live && read->processes[1].live);
+  EXPECT_EQ(read->processes[0].live->peak, 100u);
+  EXPECT_EQ(read->processes[0].live->end, 60u);
+  EXPECT_EQ(read->processes[1].live->end, 0u);
+  EXPECT_FALSE(read->processes[2].live);
+  EXPECT_EQ(schema::to_json(sample())->find("\"live\""), std::string::npos);
+}
+
+TEST_F(CountedLiveBytes, AreCountedOnlyForWhatIsListed) {
+  const schema::Manifest all = count({{}, 100, "server"});
+  EXPECT_TRUE(all.processes[3].live);
+  for (size_t i = 0; i < 3; ++i) EXPECT_FALSE(all.processes[i].live) << i;
+  EXPECT_TRUE(are_all_known_);
+  EXPECT_EQ(err_.str(), "");
+}
+
+TEST_F(CountedLiveBytes, AreInNoOtherOrderThanTheOneAskedFor) {
+  schema::Manifest selected = count({});
+  select(selected, {ProcessOrder::kPid, 0, ""});
+  EXPECT_EQ(selected.processes[1].tape, "run.7.server.tape");
+}
+
+TEST_F(CountedLiveBytes, AreNotKnownWhereTheTapeCannotBeRead) {
+  tests::write_bytes(dir_.file("run.8.sort.tape"), "no tape");
+  const schema::Manifest all = count({});
+  EXPECT_FALSE(all.processes[1].live);
+  EXPECT_TRUE(all.processes[3].live);
+  EXPECT_FALSE(are_all_known_);
+  const std::string said = err_.str();
+  EXPECT_TRUE(said.starts_with("heaptape: the live bytes are not known of process 8: ")) << said;
+  EXPECT_TRUE(said.ends_with("; nor of 1 more\n")) << said;
+}
+
+TEST_F(CountedLiveBytes, OfATapeThatIsGoneAreSaidToBeUnknownOnce) {
+  count({{}, 0, "walwriter"});
+  EXPECT_FALSE(are_all_known_);
+  EXPECT_NE(err_.str().find("of process 9: cannot open '"), std::string::npos) << err_.str();
+  EXPECT_EQ(err_.str().find("more"), std::string::npos) << err_.str();
 }
 
 class ChosenTape : public testing::Test {

@@ -98,6 +98,8 @@ TEST_F(CodeNamesTest, AreReadAnewWhereTheFileWasReplaced) {
   EXPECT_EQ(names({0x2000, 0x3000}), "other,and more,");
   std::ofstream(path()) << "4000 20 short\n";  // over the same file
   EXPECT_EQ(names({0x4000}), "short,");
+  std::ofstream(path()) << "5000 20 longer than what was there\n6000 20 last\n";
+  EXPECT_EQ(names({0x5000, 0x6000}), "longer than what was there,last,");
 }
 
 TEST_F(CodeNamesTest, StayKnownWhereTheFileIsRemoved) {

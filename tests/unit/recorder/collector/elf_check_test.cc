@@ -209,6 +209,16 @@ TEST_F(ElfCheckTest, JudgesScriptsByTheirInterpreter) {
   EXPECT_TRUE(mentions(complaint(program("#!" + script + "\n")), fixed.c_str()));
 }
 
+// As far as Linux does: the last of five interpreters may be a script no more.
+TEST_F(ElfCheckTest, JudgesAChainOfScriptsByItsLastInterpreter) {
+  std::string next = program(elf_file(EM_X86_64, PT_LOAD));
+  for (int interpreters = 1; interpreters <= 5; ++interpreters) {
+    next = program("#!" + next + "\n");
+    EXPECT_TRUE(mentions(complaint(next), "statically linked")) << interpreters;
+  }
+  EXPECT_EQ(complaint(program("#!" + next + "\n")), "");
+}
+
 TEST_F(ElfCheckTest, NamesAnInterpreterThatIsNotThere) {
   EXPECT_TRUE(mentions(complaint(program("#!/no/such/shell\n")), "/no/such/shell"));
 }

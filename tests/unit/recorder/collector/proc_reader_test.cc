@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <latch>
+#include <thread>
 
+#include "base/clock.h"
 #include "recorder/collector/session_memory.h"
 #include "tests/support/command.h"
 
@@ -46,6 +49,26 @@ TEST(ProcReader, TellsWhetherTheProcessHasTheSession) {
   EXPECT_EQ(there->texts->title, "sh -c echo ready; sleep 30 & wait");
 }
 
+// Tables are made once, so their time says nothing of the next sample; waiting takes no processor.
+TEST(ProcReader, TakesTheProcessorTimeOfTablesOffItsOwn) {
+  ProcessCode code;
+  ProcReader reader([&code](uint32_t, WithPages) {
+    const uint64_t begin_ns = base::thread_cpu_ns();
+    while (base::thread_cpu_ns() - begin_ns < base::kMillisecondNs) {
+    }
+    return std::optional(ProcTexts{"status", "maps", code});
+  });
+  const auto took_ns = [&reader] {
+    const auto reading = reader.ask({1, WithPages::kNo});
+    EXPECT_TRUE(tests::wait_until([&] { return reading->done.load(); }));
+    return reading->took_ns;
+  };
+  code.made_ns = UINT64_MAX;
+  EXPECT_GE(took_ns(), base::kMillisecondNs);
+  code.cpu_ns = UINT64_MAX;
+  EXPECT_EQ(took_ns(), 0u);
+}
+
 // Of a process that has its address space locked.
 TEST(ProcReader, KeepsNobodyWaitingWhileItWaits) {
   std::latch unlocked(1);
@@ -59,6 +82,18 @@ TEST(ProcReader, KeepsNobodyWaitingWhileItWaits) {
   EXPECT_FALSE(second->done);
   unlocked.count_down();
   EXPECT_TRUE(tests::wait_until([&] { return first->done && second->done; }));
+}
+
+// What samples cost decides when the next one is taken.
+TEST(ProcReader, DoesNotCountWhatItWaited) {
+  constexpr std::chrono::milliseconds kWait(200);
+  ProcReader reader([&](uint32_t, WithPages) {
+    std::this_thread::sleep_for(kWait);
+    return std::optional(ProcTexts{"status", "maps"});
+  });
+  const auto reading = reader.ask({1, WithPages::kNo});
+  ASSERT_TRUE(tests::wait_until([&] { return reading->done.load(); }));
+  EXPECT_LT(reading->took_ns, std::chrono::nanoseconds(kWait).count() / 2);
 }
 
 // It may take long: the answer is there before.

@@ -1,11 +1,19 @@
 #include "recorder/collector/process_sampler.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <iterator>
+
+#include "tests/support/seeded_random.h"
 
 namespace heaptape::recorder {
 namespace {
@@ -132,11 +140,111 @@ TEST(ProcessSampler, KnowsNoPartsWithoutPages) {
 TEST(ProcessSampler, AddsUpLinesOfTheStatus) {
   const ProcTexts texts{
       "Name:\tVmSwap:\nVmHWM:\t   900 kB\nVmRSS:\t   700 kB\nRssAnon:\t     400 kB\n"
-      "RssFile:\t     200 kB\nRssShmem:\t   100 kB\nVmSwap:\t      50 kB\n",
+      "RssFile:\t     200 kB\nRssShmem:\t   100 kB\nVmSwap:\t      50 kB\n"
+      "HugetlbPages:\t    2048 kB\n",
       ""};
   const auto sample = make_sample(texts, LiveSet(), nullptr);
   EXPECT_EQ(sample.resident_bytes, uint64_t{450} << 10);
-  EXPECT_EQ(sample.parts, (schema::ProcessParts{{}, 200 << 10, 100 << 10, 900 << 10}));
+  EXPECT_EQ(sample.parts, (schema::ProcessParts{{}, 200 << 10, 100 << 10, 900 << 10, {}, 2 << 20}));
+}
+
+constexpr uint64_t kHeap = uint64_t{64} << 20;  // HEAP_MAX_SIZE of glibc
+
+// The regions of a process of one mapping, with blocks at these addresses.
+std::vector<AddressRange> regions_of(AddressRange mapping, const std::vector<uint64_t>& blocks,
+                                     AddressRange break_heap = {}, bool is_glibc = true) {
+  ProcTexts texts{"\nRssAnon:\t400 kB\n", ""};
+  texts.anonymous = {mapping};
+  texts.break_heap = break_heap;
+  LiveSet live;
+  for (const uint64_t block : blocks) live.insert(block);
+  const OwnMappings own_mappings;
+  return make_sample(texts, live, is_glibc ? &own_mappings : nullptr).regions;
+}
+
+TEST(ProcessSampler, CutsOffWhatIsMergedWithHeapsOfArenas) {
+  using Regions = std::vector<AddressRange>;
+  const AddressRange mapping{9 * kHeap - 4096, 12 * kHeap + 4096};
+  EXPECT_EQ(regions_of(mapping, {10 * kHeap + 8}), Regions({{10 * kHeap, 11 * kHeap}}));
+  EXPECT_EQ(regions_of(mapping, {10 * kHeap}), Regions({{10 * kHeap, 11 * kHeap}}));
+  EXPECT_EQ(regions_of(mapping, {11 * kHeap - 8}), Regions({{10 * kHeap, 11 * kHeap}}));
+  // What lies between two heaps may be a third one.
+  EXPECT_EQ(regions_of(mapping, {9 * kHeap + 64, 11 * kHeap + 64}),
+            Regions({{9 * kHeap, 12 * kHeap}}));
+  EXPECT_EQ(regions_of(mapping, {9 * kHeap - 8, 12 * kHeap}), Regions({mapping}));
+  // A block in a mapping of its own is in no heap.
+  EXPECT_EQ(regions_of(mapping, {9 * kHeap + 16, 10 * kHeap + 64}),
+            Regions({{10 * kHeap, 11 * kHeap}}));
+  EXPECT_EQ(regions_of({kHeap, 2 * kHeap}, {kHeap + 64}), Regions({{kHeap, 2 * kHeap}}));
+}
+
+TEST(ProcessSampler, KeepsMappingsWholeThatHoldNoSuchHeaps) {
+  const AddressRange mapping{9 * kHeap - 4096, 12 * kHeap + 4096};
+  const std::vector<AddressRange> whole{mapping};
+  EXPECT_EQ(regions_of(mapping, {10 * kHeap + 64}, mapping), whole);
+  EXPECT_EQ(regions_of(mapping, {10 * kHeap + 64}, {}, false), whole);
+}
+
+TEST(ProcessSampler, FindsTheHeapBelowTheBreakInTheText) {
+  const std::string code = "00400000-00401000 r-xp 00000000 fe:00 7 /tmp/[heap]\n";
+  const std::string heap = "01000000-01021000 rw-p 00000000 00:00 0 [heap]\n";
+  const std::string locked = "01021000-01022000 r--p 00000000 00:00 0 [heap]\n";
+  const std::string other = "7f0000000000-7f0000001000 rw-p 00000000 00:00 0 \n";
+  EXPECT_EQ(parse_break_heap(code + heap + other), AddressRange({0x1000000, 0x1021000}));
+  EXPECT_EQ(parse_break_heap(code + heap + locked + other), AddressRange({0x1000000, 0x1022000}));
+  EXPECT_EQ(parse_break_heap(code + other), AddressRange());
+  EXPECT_EQ(parse_break_heap("[heap]\n"), AddressRange());
+  EXPECT_EQ(parse_break_heap(""), AddressRange());
+}
+
+// A stack: two pages and a control block, in a mapping that goes on; and what the first thread has.
+ProcTexts texts_with_stacks() {
+  constexpr uint64_t kPage = 4096;
+  ProcTexts texts{"\nRssAnon:\t400 kB\n", ""};
+  texts.anonymous = {{0x10000, 0x18000}, {0x20000, 0x2a000}};
+  texts.first_stack = {0x80000, 0x90000};
+  texts.resident = {{{0x10000, 0x10000 + kPage}, {0x20000, 0x2a000}, {0x8f000, 0x90000}}};
+  return texts;
+}
+
+uint64_t stack_bytes(const ProcTexts& texts, const LiveSet& live,
+                     const std::vector<uint64_t>& thread_blocks) {
+  return make_sample(texts, live, nullptr, thread_blocks).parts.stack_bytes.value();
+}
+
+TEST(ProcessSampler, CountsResidentPagesOfStacks) {
+  const ProcTexts texts = texts_with_stacks();
+  const LiveSet nothing{};
+  constexpr uint64_t kPage = 4096;
+  EXPECT_EQ(stack_bytes(texts, nothing, {}), kPage);
+  EXPECT_EQ(stack_bytes(texts, nothing, {0x22fc0}), 5 * kPage);
+  EXPECT_EQ(stack_bytes(texts, nothing, {0x23000}), 5 * kPage);  // at the beginning of a page
+  EXPECT_EQ(stack_bytes(texts, nothing, {0x23001}), 6 * kPage);
+  EXPECT_EQ(stack_bytes(texts, nothing, {0x22fc0, 0x22fc0, 0x10000}), 6 * kPage);
+  EXPECT_EQ(stack_bytes(texts, nothing, {0x29fc0}), 11 * kPage);  // at the end of the mapping
+}
+
+TEST(ProcessSampler, FindsTheFirstStackInTheText) {
+  const std::string stack = "7ffc00000000-7ffc00021000 rw-p 00000000 00:00 0 [stack]\n";
+  const std::string file = "7f0000000000-7f0000001000 r--p 00000000 fe:00 7 /tmp/[stack]\n";
+  const std::string vdso = "7ffc00100000-7ffc00102000 r-xp 00000000 00:00 0 [vdso]\n";
+  const AddressRange expected{0x7ffc00000000, 0x7ffc00021000};
+  EXPECT_EQ(parse_first_stack(file + stack + vdso), expected);
+  EXPECT_EQ(parse_first_stack(stack), expected);
+  EXPECT_EQ(parse_first_stack(file + vdso), AddressRange());
+  EXPECT_EQ(parse_first_stack("[stack]\n"), AddressRange());
+  EXPECT_EQ(parse_first_stack(""), AddressRange());
+}
+
+TEST(ProcessSampler, TakesNoForeignWordForAStack) {
+  const ProcTexts texts = texts_with_stacks();
+  for (const uint64_t block : {uint64_t{1}, uint64_t{0xffff}, uint64_t{0x18000}, uint64_t{0x2a000},
+                               uint64_t{0x85000}, UINT64_MAX}) {
+    EXPECT_EQ(stack_bytes(texts, LiveSet(), {block}), 4096u) << block;
+  }
+  LiveSet live;
+  live.insert(0x20010);
+  EXPECT_EQ(stack_bytes(texts, live, {0x22fc0}), 4096u);  // malloc's
 }
 
 TEST(ProcessSampler, LeavesSharedPagesOutOfResidentMemory) {
@@ -192,6 +300,65 @@ TEST(ProcessSampler, TakesNothingFromLinesThatMakeNoSense) {
   }
 }
 
+// What /proc may say while a process changes: in any order, with regions of no size, line feeds and
+// spaces in names, and broken off anywhere.
+std::string hostile_maps(tests::Random& random) {
+  const char* const ends[] = {"rw-p 00000000 00:00 0 ",
+                              "rw-p 00000000 00:00 0          [heap]",
+                              "rw-p 00000000 00:00 0          [anon:a \\012 b]",
+                              "rwxp 00000000 00:00 0 ",
+                              "---p 00000000 00:00 0 ",
+                              "rw-p 00000000 08:01 7          /a b (deleted)",
+                              "r-xp 00001000 08:01 7          /a\\012b",
+                              "rw-p",
+                              ""};
+  std::string maps;
+  for (int i = 0; i < 12; ++i) {
+    const uint64_t begin = (0x1000 + random.below(1 << 20)) << 12;
+    const uint64_t end = random.chance(5) ? begin - random.below(2) * 4096 : begin + 4096;
+    char text[80];
+    snprintf(text, sizeof text, "%zx-%s%zx ", size_t{begin},
+             random.chance(9) ? "fffffffffffffffff" : "", size_t{end});
+    maps += text + std::string(ends[random.below(std::size(ends))]) +
+            (random.chance(9) ? "\n\n" : "\n");
+  }
+  return maps;
+}
+
+TEST(ProcessSampler, TakesTheSameFromATextThatBreaksOffAsFarAsItGoes) {
+  tests::SeededRandom random;
+  for (int round = 0; round < 20; ++round) {
+    const std::string maps = hostile_maps(random);
+    const auto whole = parse_writable_anonymous(maps);
+    const auto all_code = parse_code(maps);
+    for (const AddressRange& range : whole) EXPECT_EQ(range.bytes(), 4096u);
+    for (size_t size = 0; size < maps.size(); ++size) {
+      const auto ranges = parse_writable_anonymous(maps.substr(0, size));
+      ASSERT_LE(ranges.size(), whole.size());
+      EXPECT_TRUE(std::equal(ranges.begin(), ranges.end(), whole.begin())) << maps.substr(0, size);
+      EXPECT_LE(parse_code(maps.substr(0, size)).size(), all_code.size());
+    }
+  }
+}
+
+TEST(ProcessSampler, CountsNoMoreForMallocThanIsResidentWhateverProcSays) {
+  tests::SeededRandom random;
+  LiveSet live;
+  for (int i = 0; i < 1000; ++i) live.insert((0x1000 + random.below(1 << 20)) << 12);
+  for (int round = 0; round < 100; ++round) {
+    ProcTexts texts{"\nRssAnon:\t" + std::to_string(random.below(100)) +
+                        " kB\nVmSwap: 18446744073709551616 kB\nVmHWM:",
+                    hostile_maps(random)};
+    texts.anonymous = parse_writable_anonymous(texts.maps);
+    texts.resident = parse_writable_anonymous(hostile_maps(random));
+    texts.resident->insert(texts.resident->end(), texts.anonymous.begin(), texts.anonymous.end());
+    const auto sample = make_sample(texts, live, nullptr);
+    EXPECT_LT(sample.resident_bytes, 100u << 10);
+    EXPECT_EQ(sample.parts.peak_bytes, 0u);
+    EXPECT_LE(*sample.parts.malloc_bytes, sample.resident_bytes);
+  }
+}
+
 TEST(ProcessSampler, KnowsWhoAProcessIs) {
   const ProcessIdentity identity = identify_process(own_pid(), nullptr);
   EXPECT_EQ(identity.pid, own_pid());
@@ -199,6 +366,28 @@ TEST(ProcessSampler, KnowsWhoAProcessIs) {
   EXPECT_TRUE(identity.executable.ends_with("/recorder_tests")) << identity.executable;
   ASSERT_FALSE(identity.command_line.empty());
   EXPECT_NE(identity.command_line[0].find("recorder_tests"), std::string::npos);
+}
+
+// In /proc/PID/stat the name stands in front of the parent's pid.
+TEST(ProcessSampler, KnowsTheParentOfAProcessWhateverItsName) {
+  for (const char* const name : {"a) R 1 (b", "a ) 2", "(((", ")))", " "}) {
+    int said[2];
+    ASSERT_EQ(pipe(said), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      prctl(PR_SET_NAME, name);
+      if (write(said[1], "x", 1) == 1) pause();
+      _exit(1);
+    }
+    char byte = 0;
+    EXPECT_EQ(read(said[0], &byte, 1), 1);
+    EXPECT_EQ(identify_process(static_cast<uint32_t>(child), nullptr).parent_pid, own_pid())
+        << name;
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    close(said[0]);
+    close(said[1]);
+  }
 }
 
 TEST(ProcessSampler, KnowsNobodyByAPidThatIsNotThere) {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "schema/tape/tape_text.h"
 #include "tests/support/tapes.h"
@@ -80,6 +82,33 @@ TEST_F(ImportedEventsTest, PutsInTheFreeOfABlockThatAResizeLandsOn) {
   EXPECT_EQ(calls(),
             "malloc(24) = 0x10; malloc(24) = 0x40; free(0x40); realloc(0x10, 30) = 0x40; ");
   EXPECT_EQ(troubles().missed_frees, 1u);
+}
+
+// The free of the block that it lands on moves others in the table, now and then the resized one.
+TEST_F(ImportedEventsTest, ResizesTheRightBlockWhereverItLands) {
+  constexpr size_t kBlocks = 500;  // of the table's first 1,024
+  begin(Addresses::kOfTrace);
+  tests::Random random(5);
+  std::vector<uint64_t> live;
+  std::vector<uint64_t> unused;  // at random: addresses in a row would be far apart in the table
+  while (unused.size() < kBlocks + 1) unused.push_back(16 + 16 * random.below(uint64_t{1} << 36));
+  for (int i = 0; i < 20'000; ++i) {
+    while (live.size() < kBlocks) {
+      std::swap(unused[random.below(unused.size())], unused.back());
+      ASSERT_TRUE(malloc(live.emplace_back(unused.back()), 8));
+      unused.pop_back();
+    }
+    std::swap(live[random.below(kBlocks)], live.back());
+    const size_t old = random.below(kBlocks - 1);
+    ASSERT_TRUE(realloc(live[old], live.back(), 16));
+    unused.push_back(live[old]);
+    live[old] = live.back();
+    live.pop_back();
+  }
+  for (const uint64_t block : live) free(block);
+  EXPECT_EQ(troubles().missed_frees, 20'000u);
+  EXPECT_EQ(troubles().unknown_resizes, 0u);
+  EXPECT_EQ(troubles().unknown_frees + troubles().double_frees, 0u);
 }
 
 TEST_F(ImportedEventsTest, LeavesOutAndCountsTheFreeOfABlockThatItDoesNotKnow) {
@@ -167,6 +196,38 @@ TEST_F(ImportedEventsTest, ThreadsAreNumberedAsTheyComeAndOnceMoreBehindTheirEnd
   for (const schema::Event& event : tape()) threads.push_back(event.thread);
   EXPECT_EQ(threads[1], 1u);
   EXPECT_EQ(threads.back(), 2u);
+}
+
+// A millisecond is no pause, and a nanosecond more is one. A call without a time, or with an
+// earlier one, changes nothing.
+TEST_F(ImportedEventsTest, TimesAreOnBothSidesOfEachPause) {
+  begin(Addresses::kOfTrace);
+  const std::optional<uint64_t> times[] = {5'000'000, 6'000'000,    7'000'001,  9'000'001,
+                                           8'999'999, std::nullopt, 10'000'001, 11'000'002};
+  for (const auto& time_ns : times) events_->add({.op = Op::kFree, .time_ns = time_ns});
+  auto reader = finish();
+  schema::EventBatch batch;
+  ASSERT_TRUE(reader.read(batch, 100).ok());
+  EXPECT_EQ(batch.times, (std::vector<schema::TimeSample>{{2, 1'000'000},
+                                                          {2, 2'000'001},
+                                                          {3, 2'000'001},
+                                                          {3, 4'000'001},
+                                                          {7, 5'000'001},
+                                                          {7, 6'000'002}}));
+}
+
+TEST_F(ImportedEventsTest, TimesComeEvery256CallsThoughTheyStandStill) {
+  begin(Addresses::kOfTrace);
+  for (uint64_t call = 0; call < 600; ++call) {
+    std::optional<uint64_t> time_ns = call == 0 ? 10'000'000 : 10'500'000;
+    if (call == 256) time_ns = 10'200'000;
+    if (call == 300) time_ns.reset();
+    events_->add({.op = Op::kFree, .time_ns = time_ns});
+  }
+  auto reader = finish();
+  schema::EventBatch batch;
+  ASSERT_TRUE(reader.read(batch, 1000).ok());
+  EXPECT_EQ(batch.times, (std::vector<schema::TimeSample>{{256, 500'000}, {512, 500'000}}));
 }
 
 TEST_F(ImportedEventsTest, TimesBeginAtNothingAndNeverGoBack) {

@@ -51,6 +51,10 @@ TEST_F(AndroidFormat, HasTimesWhereTheTraceHas) {
 TEST_F(AndroidFormat, TagsOfPointersAreNoPartOfTheAddress) {
   EXPECT_EQ(calls("android", "5: malloc 0xb400007712345670 24\n5: free 0x7712345670\n"),
             "t0 malloc(24) = 0x7712345670\nt0 free(0x7712345670)\n");
+  EXPECT_EQ(calls("android",
+                  "5: malloc 0xb400007712345670 24\n"
+                  "5: realloc 0xb400007712349990 0xb400007712345670 48\n"),
+            "t0 malloc(24) = 0x7712345670\nt0 realloc(0x7712345670, 48) = 0x7712349990\n");
 }
 
 TEST_F(AndroidFormat, ALineThatIsCutIsMalformed) {
@@ -131,6 +135,7 @@ TEST_F(LogallocFormat, HasEveryCall) {
             "t0 realloc(0x7f90495120e0, 64) = 0x7f9049536680\n"
             "t0 posix_memalign(256, 240) = 0x7f9049583300\nt0 free(0x7f9049536680)\n"
             "t0 valloc(1) = NULL\n");
+  EXPECT_EQ(result_.troubles.malformed, 0u);
   EXPECT_FALSE(lacks(Absent::kAddresses));
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 
 #include "recorder/ring/handshake.h"
@@ -16,10 +17,14 @@ namespace {
 class ExecCheckTest : public testing::Test {
  protected:
   ExecCheckTest() { tests::write_bytes(dir_.file(kPreloadName), ""); }
-  Verdict judge(const char* path) {
+  enum class Searches : bool { kNo, kYes };  // as execvp() does
+
+  Verdict judge(const char* path, Searches searches = Searches::kNo) {
     char* const environment[] = {preload_.data(), session_variable_.data(), nullptr};
+    ExecRequest request{path, nullptr, environment};
+    request.searches = searches == Searches::kYes;
     Verdict verdict;
-    judge_exec({path, nullptr, environment}, &verdict);
+    judge_exec(request, &verdict);
     return verdict;
   }
   SessionHeader& header() const { return session_.view().header(); }
@@ -53,6 +58,22 @@ TEST_F(ExecCheckTest, NamesWhatHoldsInEveryNetworkFirst) {
   const auto elf = tests::elf_header<Elf64_Ehdr>(ET_DYN, EM_AARCH64);
   tests::write_bytes(program, {reinterpret_cast<const char*>(&elf), sizeof elf});
   EXPECT_EQ(judge(program.c_str()).reason, Unrecorded::kOtherMachine);
+}
+
+TEST_F(ExecCheckTest, FindsAProgramInPathAndNoDirectory) {
+  const std::string before = dir_.file("before");
+  const std::string directory = dir_.file("bin");
+  std::filesystem::create_directories(before + "/program");
+  std::filesystem::create_directory(directory);
+  const auto elf = tests::elf_header<Elf64_Ehdr>(ET_DYN, EM_AARCH64);
+  tests::write_bytes(directory + "/program", {reinterpret_cast<const char*>(&elf), sizeof elf});
+  std::filesystem::permissions(directory + "/program", std::filesystem::perms::all);
+  const std::string path = getenv("PATH");
+  setenv("PATH", (before + ":" + directory).c_str(), 1);
+  const Verdict verdict = judge("program", Searches::kYes);
+  setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(verdict.reason, Unrecorded::kOtherMachine);
+  EXPECT_EQ(std::string(verdict.path), directory + "/program");
 }
 
 // Ours in it do no harm, and a program with its own malloc needs them for its children.

@@ -8,31 +8,25 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <string>
 #include <thread>
 
 #include "recorder/interposer/hook_scope.h"
 #include "tests/support/fake_session.h"
 #include "tests/support/live_session.h"
+#include "tests/support/ring_calls.h"
 
 namespace heaptape::recorder {
 namespace {
 
+using tests::free_at;
+using tests::in_a_thread;
+using tests::kFreesInRing;
+using tests::kFreesInSegment;
+using tests::kMarkWords;
 using tests::LiveSession;
-
-void free_at(uint64_t address) {
-  record_release(Op::kFree, reinterpret_cast<const void*>(address));
-}
-
-// Calls of one word each. The first word of a segment is the time, where the session has the TSC;
-// the last words stay empty.
-const uint64_t kMarkWords = choose_clock() == Clock::kTsc ? 1 : 0;
-const uint64_t kFreesInSegment = kSegmentWords - kMaxRecordWords + 1 - kMarkWords;
-const uint64_t kFreesInRing = kRingWords / kSegmentWords * kFreesInSegment;
-
-void in_a_thread(const std::function<void()>& body) {
-  std::thread(body).join();
-}
 
 // What `body` returns in a forked child.
 int in_a_child(const std::function<int()>& body) {
@@ -232,6 +226,26 @@ TEST(Producer, CountsCallsThatFindNoRing) {
   EXPECT_GT(session.view().ring(9).head, 0u);
 }
 
+// Its parent's thread would have looked again after thousands of calls only.
+TEST(Producer, LooksForARingAtOnceInAForkedChild) {
+  const LiveSession session({Follow::kAll, OnFull::kDrop});
+  take_all_rings(session);
+  int status = -1;
+  in_a_thread([&] {
+    free_at(16);
+    session.view().ring(9).lock.word = 0;
+    status = in_a_child([] {
+      free_at(16);
+      return 0;
+    });
+  });
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(session.view().process(0).lost_ringless, 1u);
+  EXPECT_EQ(session.view().process(1).lost_ringless, 0u);
+  EXPECT_EQ(session.view().ring(9).process_slot, 1u);
+  EXPECT_EQ(session.view().ring(9).head, kMarkWords + 1);
+}
+
 TEST(Producer, FindsAFreeRingBelowWhereTheSearchBegins) {
   const LiveSession session({Follow::kAll, OnFull::kDrop});
   take_all_rings(session);
@@ -254,173 +268,6 @@ TEST(Producer, AsksForTheRingsOfDeadThreadsWhenThereIsNoOther) {
   thread.join();
   EXPECT_EQ(session.view().header().ring_wanted, 1u);
   EXPECT_EQ(session.view().ring(9).head + session.view().process(0).lost_ringless, kMarkWords + 1);
-}
-
-// Nobody drains in these.
-void fill_ring() {
-  for (uint64_t i = 1; i <= kFreesInRing; ++i) free_at(i);
-}
-
-// In a thread that has its ring before system calls are forbidden.
-void overfill_a_ring_quietly(uint64_t calls) {
-  in_a_thread([calls] {
-    free_at(16);
-    process.quiet = true;
-    for (uint64_t i = 0; i < calls; ++i) free_at(16);
-  });
-  process.quiet = false;
-}
-
-TEST(WaitingProducer, GivesUpWhenTheRecorderMakesNoProgress) {
-  const LiveSession session;
-  const RingHeader& ring = session.view().ring(0);
-  in_a_thread([&ring] {
-    fill_ring();
-    for (int i = 0; i < 9; ++i) free_at(16);
-    EXPECT_EQ(ring.stalls, 1u);
-  });
-  EXPECT_EQ(ring.lost_stopped, 9u);
-  EXPECT_GE(ring.stall_ns, kPatienceMs * 1'000'000u);
-}
-
-TEST(WaitingProducer, SparesTheNextThreadAWaitInVain) {
-  const LiveSession session;
-  for (int i = 0; i < 2; ++i) {
-    in_a_thread([] {
-      fill_ring();
-      free_at(16);
-    });
-  }
-  EXPECT_EQ(session.view().ring(0).stalls, 1u);
-  EXPECT_EQ(session.view().ring(1).stalls, 0u);
-  EXPECT_GT(session.view().ring(1).lost_stopped, 0u);
-}
-
-// As if this process were the recorder, and got no processor.
-class BusyRecorder {
- public:
-  BusyRecorder() { process.recorder = static_cast<uint32_t>(getpid()); }
-  ~BusyRecorder() { process.recorder = 0; }
-};
-
-TEST(WaitingProducer, WaitsLongerForARecorderThatIsNotStopped) {
-  const LiveSession session;
-  const BusyRecorder recorder;
-  RingHeader& ring = session.view().ring(0);
-  std::thread producer([] {
-    fill_ring();
-    free_at(16);
-  });
-  while (ring.producer_waits == 0) std::this_thread::yield();
-  std::this_thread::sleep_for(std::chrono::milliseconds(3 * kPatienceMs));
-  ring.tail = kRingWords;
-  producer.join();
-  EXPECT_EQ(ring.lost_stopped + ring.lost_full, 0u);
-  EXPECT_GE(ring.stall_ns, 3 * kPatienceMs * 1'000'000u);
-}
-
-TEST(WaitingProducer, GivesUpOnARecorderThatIsNotStoppedButMakesNoProgress) {
-  const LiveSession session;
-  const BusyRecorder recorder;
-  const RingHeader& ring = session.view().ring(0);
-  in_a_thread([] {
-    fill_ring();
-    for (int i = 0; i < 9; ++i) free_at(16);
-  });
-  EXPECT_EQ(ring.stalls, 1u);
-  EXPECT_EQ(ring.lost_stopped, 9u);
-  EXPECT_GE(ring.stall_ns, kLongPatienceMs * 1'000'000u);
-}
-
-TEST(WaitingProducer, WaitsAsLongAsTheRecorderIsBusy) {
-  const LiveSession session;
-  RingHeader& ring = session.view().ring(0);
-  std::thread producer([] {
-    fill_ring();
-    free_at(16);
-  });
-  while (ring.producer_waits == 0) std::this_thread::yield();
-  for (uint32_t ms = 0; ms < 3 * kPatienceMs; ms += 5) {
-    session.view().header().progress++;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  ring.tail = kRingWords;
-  producer.join();
-  EXPECT_EQ(ring.lost_stopped + ring.lost_full, 0u);
-}
-
-TEST(WaitingProducer, WaitsAgainWhenTheRecorderMadeProgress) {
-  const LiveSession session;
-  for (int i = 0; i < 2; ++i) {
-    in_a_thread([] {
-      fill_ring();
-      free_at(16);
-    });
-    session.view().header().progress++;
-  }
-  EXPECT_EQ(session.view().ring(1).stalls, 1u);
-}
-
-TEST(WaitingProducer, WaitsAgainWhenThereWasRoom) {
-  const LiveSession session;
-  RingHeader& ring = session.view().ring(0);
-  in_a_thread([&] {
-    fill_ring();
-    free_at(16);
-    ring.tail = kRingWords;
-    session.view().header().progress++;
-    fill_ring();
-    free_at(16);
-  });
-  EXPECT_EQ(ring.stalls, 2u);
-}
-
-TEST(WaitingProducer, GivesUpWhenItsTapeIsBehindHoweverBusyTheRecorderIs) {
-  const LiveSession session;
-  std::atomic<bool> over{false};
-  std::thread collector([&] {
-    while (!over) {
-      session.view().header().progress++;
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-  });
-  session.view().process(0).behind = 1;
-  in_a_thread([] {
-    fill_ring();
-    free_at(16);
-  });
-  over = true;
-  collector.join();
-  EXPECT_EQ(session.view().ring(0).lost_full, 1u);
-}
-
-// Any other process of the session can write there.
-TEST(WaitingProducer, GivesUpWhateverTheSessionSaysOfTheClock) {
-  const LiveSession session;
-  session.view().header().ticks_per_ms = 1;
-  in_a_thread([] {
-    fill_ring();
-    free_at(16);
-  });
-  EXPECT_EQ(session.view().ring(0).lost_stopped, 1u);
-}
-
-TEST(WaitingProducer, GivesUpWithoutASystemCallWhereNoneIsAllowed) {
-  const LiveSession session;
-  const RingHeader& ring = session.view().ring(0);
-  overfill_a_ring_quietly(kFreesInRing + 1);
-  EXPECT_EQ(ring.producer_waits, 0u);
-  EXPECT_EQ(ring.stalls, 1u);
-  EXPECT_GT(ring.lost_stopped, 0u);
-}
-
-// Only a system call would tell it the time.
-TEST(WaitingProducer, WaitsForNothingWhereNeitherSystemCallsNorTheTscServe) {
-  const LiveSession session({}, Clock::kCounter);
-  session.view().header().ticks_per_ms = 0;
-  overfill_a_ring_quietly(kRingWords);  // without marks, it holds more
-  EXPECT_EQ(session.view().ring(0).stalls, 0u);
-  EXPECT_GT(session.view().ring(0).lost_stopped, 0u);
 }
 
 TEST(Producer, TakesNoRingWhereNoSystemCallIsAllowed) {
@@ -480,6 +327,19 @@ TEST(Producer, JoinsAnewWhenTheCollectorTookItsProcessForDead) {
   EXPECT_EQ(session.view().ring(0).process_serial, session.view().process(1).serial);
 }
 
+// The slot that it lost may have another process by then.
+TEST(Producer, JoinsAnewWhenAnotherProcessHasItsSlot) {
+  const LiveSession session;
+  ProcessSlot& slot = session.view().process(0);
+  const uint64_t lost = slot.serial;
+  slot.serial = session.view().header().serials.fetch_add(1) + 1;
+  in_a_thread([] { free_at(16); });
+  EXPECT_EQ(session.view().process(1).state, SlotState::kRunning);
+  EXPECT_EQ(session.view().process(1).parent_serial, lost);
+  EXPECT_EQ(session.view().ring(0).process_slot, 1u);
+  EXPECT_EQ(session.view().ring(0).process_serial, session.view().process(1).serial);
+}
+
 // In another pid namespace than the collector, it cannot find that out by itself.
 TEST(Producer, JoinsAnewUnderThePidByWhichTheCollectorKnowsIt) {
   const LiveSession session;
@@ -511,6 +371,28 @@ TEST(Producer, CountsNestedAndBootstrapCalls) {
   EXPECT_EQ(session.view().process(0).bootstrap, 2u);
 }
 
+// One process takes a slot that nobody had, one that another left.
+TEST(Producer, FindsNothingInTheSlotOfAnEarlierProcess) {
+  const LiveSession session;
+  std::string slots[2];
+  ProcessSlot& left = session.view().process(2);
+  std::memset(static_cast<void*>(&left), 0xff, sizeof left);
+  left.lock.word = 0;
+  left.state = SlotState::kFree;
+  in_a_thread([&] {
+    for (uint32_t i = 0; i < 2; ++i) {
+      adopt_session(session.view(), static_cast<uint32_t>(getpid()), 0, {});
+      ProcessSlot& slot = session.view().process(1 + i);
+      slots[i] = std::string(reinterpret_cast<const char*>(&slot.state),
+                             sizeof slot - offsetof(ProcessSlot, state));
+      for (const size_t own : {offsetof(ProcessSlot, serial), offsetof(ProcessSlot, padding)}) {
+        slots[i].replace(own - offsetof(ProcessSlot, state), 4, 4, '.');
+      }
+    }
+  });
+  EXPECT_EQ(slots[0], slots[1]);
+}
+
 TEST(Producer, IsTurnedAwayWhenAllSlotsAreTaken) {
   const auto memory = SessionMemory::create({});
   ASSERT_TRUE(memory.ok());
@@ -530,6 +412,23 @@ TEST(Producer, EndsTheResizeThatAJumpLeft) {
     EXPECT_FALSE(is_nested(stack_pointer()));
   });
   EXPECT_EQ(session.view().ring(0).resizing, 0u);
+}
+
+// Else the next malloc of that size would be taken for the one of that operator.
+TEST(Producer, ForgetsTheOperatorNewThatAJumpLeft) {
+  const LiveSession session;
+  in_a_thread([] {
+    ThreadLocal& local = thread_local_state;
+    local.hint = {true, Op::kNew, 32, 0, 1};
+    local.expected_free = &local;
+    local.uses_arena = true;
+    local.hook = 1;  // deeper than any stack
+    EXPECT_FALSE(is_nested(stack_pointer()));
+    EXPECT_FALSE(local.hint.pending);
+    EXPECT_EQ(local.expected_free, nullptr);
+    EXPECT_FALSE(local.uses_arena);
+    EXPECT_EQ(local.hook, 0u);
+  });
 }
 
 }  // namespace

@@ -166,6 +166,13 @@ TEST_F(CfaPrograms, RememberStatesInStates) {
   EXPECT_EQ(rule({0x0a, 0x0e, 16, 0x0a, 0x0e, 24, 0x0b, 0x0b}), stack(8));
 }
 
+TEST_F(CfaPrograms, RememberNothingOfTheFunctionBefore) {
+  EXPECT_EQ(rule({0x0e, 16, 0x0a, 0x0a}), stack(16));
+  EXPECT_EQ(why({0x0b}), NoRule::kDamaged);
+  EXPECT_EQ(rule(Bytes(32, 0x0a)), kEntry);
+  EXPECT_EQ(rule(Bytes(32, 0x0a)), kEntry);
+}
+
 TEST_F(CfaPrograms, EndTheStackWhereTheReturnAddressIsUndefined) {
   EXPECT_EQ(rule({0x07, 16}), UnwindRule{CfaRule::kEnd});
   EXPECT_EQ(rule({0x07, 16, 0x0c, 3, 8}), UnwindRule{CfaRule::kEnd});

@@ -288,7 +288,8 @@ TEST(CompiledModules, CoverTheirFunctions) {
     ASSERT_TRUE(tables.ok()) << path;
     EXPECT_EQ(tables->counts.unreadable, 0u) << path;
     EXPECT_EQ(tables->counts.misplaced, 0u) << path;
-    EXPECT_GT(tables->counts.functions, 0u) << path;
+    const bool is_data = path.ends_with("_wire.so");  // in a build of shared libraries
+    EXPECT_EQ(tables->counts.functions == 0, is_data) << path;
   }
 }
 

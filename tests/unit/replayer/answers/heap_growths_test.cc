@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+#include <vector>
+
 namespace heaptape::replayer {
 namespace {
 
@@ -24,6 +28,25 @@ TEST(HeapGrowths, OfThoseAsLargeKeepsTheEarlier) {
   growths.add(growth_by(10, 1));
   EXPECT_FALSE(growths.is_kept(10));
   EXPECT_TRUE(growths.is_kept(11));
+}
+
+// Every run of six growths by 0 to 2 bytes, in lists of up to four.
+TEST(HeapGrowths, AreThoseOfAStableSort) {
+  for (uint64_t number = 0; number < 729; ++number) {
+    for (const size_t most : {0u, 1u, 2u, 3u, 4u}) {
+      HeapGrowths growths(most);
+      std::vector<HeapGrowth> all;
+      uint64_t rest = number;
+      for (uint64_t event = 1; event <= 6; ++event, rest /= 3) {
+        if (rest % 3 != 0) all.push_back(growth_by(rest % 3, event));
+        if (growths.is_kept(rest % 3)) growths.add(growth_by(rest % 3, event));
+      }
+      std::ranges::stable_sort(all, std::greater(), &HeapGrowth::growth_bytes);
+      all.resize(std::min(all.size(), most));
+      ASSERT_EQ(growths.list().size(), all.size());
+      for (size_t i = 0; i < all.size(); ++i) ASSERT_EQ(growths.list()[i].event, all[i].event);
+    }
+  }
 }
 
 TEST(HeapGrowths, KeepsNothingThatIsNone) {

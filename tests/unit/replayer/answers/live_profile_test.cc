@@ -13,6 +13,10 @@ class LiveProfileTest : public testing::Test {
   void allocate(uint64_t count) {
     for (uint64_t i = 0; i < count; ++i) note(live_ += 100, Change::kAllocated);
   }
+  void allocate_anew(uint64_t count) {
+    live_ = event_ = 0;
+    allocate(count);
+  }
   void release(uint64_t count) {
     for (uint64_t i = 0; i < count; ++i) note(live_ -= 100, Change::kFreed);
   }
@@ -21,6 +25,9 @@ class LiveProfileTest : public testing::Test {
       allocate(1);
       release(1);
     }
+  }
+  void resize(uint64_t count) {
+    for (uint64_t i = 0; i < count; ++i) note(live_, Change::kNone);
   }
   void pause() { profile_.note_pause(); }
 
@@ -107,6 +114,40 @@ TEST_F(LiveProfileTest, AFallOfLessThanAnEighthOfThePeakIsNone) {
   release(120);
   work(5000);
   EXPECT_FALSE(profile_.plateau_at());
+}
+
+// Work needs a block more than is live.
+TEST_F(LiveProfileTest, AFallOfJustAnEighthOfThePeakIsOne) {
+  for (const uint64_t freed : {125, 126}) {
+    profile_ = {};
+    allocate_anew(1000);
+    release(freed);
+    work(500);
+    allocate(1);
+    EXPECT_EQ(profile_.plateau_at().has_value(), freed == 126) << freed;
+  }
+}
+
+TEST_F(LiveProfileTest, AfterTwoFallsAsLargeThePlateauIsTheLaterPause) {
+  allocate(1000);
+  for (int i = 0; i < 2; ++i) {
+    release(500);
+    pause();
+    if (i == 0) allocate(500);
+  }
+  release(500);
+  EXPECT_EQ(profile_.plateau_at(), 2500u);
+}
+
+// Calls are joined in buckets of up to eight.
+TEST_F(LiveProfileTest, ExitIsTheLastOfTheCallsThatChangedNothingBeforeATeardown) {
+  for (const uint64_t resizes : {97, 98, 99, 100, 101, 102, 103, 104}) {
+    profile_ = {};
+    allocate_anew(5000);
+    resize(resizes);
+    release(5000);
+    EXPECT_EQ(profile_.exit_at(), 5000 + resizes);
+  }
 }
 
 TEST_F(LiveProfileTest, AMomentsDipInALongRunIsNoPlateau) {

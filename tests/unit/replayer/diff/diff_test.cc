@@ -109,6 +109,8 @@ TEST(DiffWarning, IsOfAnAllocatorThatOnlyOneTapeDoesNotSee) {
 
 TEST(DiffWarning, IsOfOneProgramOnOtherWorkOfAnotherLength) {
   EXPECT_NE(warning("python3 a.py", 1000, "python3 b.py", 2002), "");
+  EXPECT_EQ(warning("python3 a.py", 1000, "python3 b.py", 2000), "");
+  EXPECT_EQ(warning("python3 a.py", 2000, "python3 b.py", 1000), "");
 }
 
 TEST(DiffWarning, IsNotOfOneCommandWhateverItsLength) {

@@ -374,6 +374,20 @@ TEST_F(AnalysisOfGrowth, NamesThePinOnTheSideWithMoreFreeBytes) {
   EXPECT_EQ(growth.pin->requested_bytes, 232u);
 }
 
+// The block was refused, so a resize makes it; who had its slot before is of no concern.
+TEST_F(AnalysisOfGrowth, NamesThePinByTheResizeThatPlacedIt) {
+  commit(kHeap, kHeap + 8 * kPageBytes);
+  allocate(0, 100, kHeap + 16, 100);
+  free(0);
+  allocate(0, 232, 0, 0);
+  resize(0, 232, kHeap + 16'128, 232);
+  commit(kHeap + 8 * kPageBytes, kHeap + 16 * kPageBytes);
+  allocate(1, 20'000, kHeap + 8 * kPageBytes, 20'000);
+  const HeapGrowth growth = growths().at(1);
+  ASSERT_TRUE(growth.pin);
+  EXPECT_EQ(growth.pin->birth, 4u);
+}
+
 // What a region begins with is the allocator's own, and would not be free with the block behind it.
 TEST_F(AnalysisOfGrowth, DoesNotTakeTheBeginningOfARegionForFree) {
   commit(kHeap, kHeap + 8 * kPageBytes);

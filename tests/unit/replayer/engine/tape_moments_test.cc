@@ -97,10 +97,39 @@ TEST_F(SampledTape, HasTheProcessAtEachMoment) {
   for (const char* const name : {"peak", "exit", "end", "mark:late", "#3", "#2", "1.6ms"}) {
     EXPECT_EQ(find(tape, name)->process, last) << name;
   }
-  EXPECT_EQ(find(tape, "#1")->process, (schema::ProcessSample{1, kMs, 8192, {}, {4096, 3, 4, 5}}));
+  for (const char* const name : {"#1", "1.5ms"}) {  // as near to both
+    EXPECT_EQ(find(tape, name)->process,
+              (schema::ProcessSample{1, kMs, 8192, {}, {4096, 3, 4, 5}}));
+  }
   const auto moments = find_moments(tape, UINT64_MAX, {});
   for (const Moment& moment : *moments) EXPECT_EQ(moment.process, last) << moment.name;
   EXPECT_EQ(find_moments(tape, 1, {})->back().process->resident_bytes, 8192u);
+}
+
+// A program that makes no calls grows beside malloc.
+TEST_F(SampledTape, HasTheNearestOfManySamplesBetweenTwoCalls) {
+  auto writer = schema::TapeWriter::create(path_, tests::sample_header());
+  (*writer)->append(tests::malloc_event(16, 0x10000));
+  (*writer)->add_time(kMs);
+  for (uint64_t ms = 2; ms <= 9; ++ms) {
+    (*writer)->add_sample({0, ms * kMs, ms << 20, {}, {4096, 0, 0, 0}});
+    if (ms == 4) (*writer)->add_mark("early", 4 * kMs + 1);
+  }
+  (*writer)->append(tests::free_event(0x10000));
+  (*writer)->add_time(10 * kMs);
+  (*writer)->add_sample({0, 11 * kMs, 11 << 20, {}, {4096, 0, 0, 0}});
+  schema::TapeSummary summary;
+  summary.duration_ns = 11 * kMs;
+  ASSERT_TRUE((*writer)->finish(summary).ok());
+  auto tape = std::move(*schema::TapeReader::open(path_));
+  const auto mib = [&tape](const char* name) {
+    return find(tape, name)->process->resident_bytes >> 20;
+  };
+  EXPECT_EQ(mib("mark:early"), 4u);
+  EXPECT_EQ(mib("#1"), 2u);
+  EXPECT_EQ(mib("6.6ms"), 7u);
+  EXPECT_EQ(mib("9.9ms"), 9u);
+  EXPECT_EQ(mib("end"), 11u);
 }
 
 // The one behind the peak is nearer, and the backend has it only later.

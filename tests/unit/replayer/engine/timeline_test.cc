@@ -100,7 +100,7 @@ TEST(Replay, TellsItsProgress) {
   const tests::TempDir dir;
   tests::write_tape(dir.file("t"), some_events(1000));
   auto tape = schema::TapeReader::open(dir.file("t"));
-  ReplayOptions options = tests::replay_options({"noop"});
+  ReplayOptions options = tests::replay_options({"model:runs"});
   options.samples = 4;
   std::vector<double> shares;
   EXPECT_TRUE(replay(*tape, options, [&](double share) { shares.push_back(share); }).ok());

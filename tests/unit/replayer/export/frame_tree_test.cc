@@ -108,6 +108,13 @@ TEST(FrameTree, KnowsWhereAFunctionIs) {
   EXPECT_EQ(lex.line, 3u);
 }
 
+TEST(FrameTree, HasNamesOfThreeHundredBytesAsTheyAre) {
+  const std::string name(300, 'x');
+  const Symbols symbols({{}, {"/opt/app", 1, {{name, "", 0}}}}, {0, 1, 1, 1, 1});
+  const tests::SampleStacks sample({}, symbols);
+  EXPECT_EQ(frame_tree(sample.shown(), {}, kWhole).frames[0].name, name);
+}
+
 TEST(FrameTree, CutsLongNames) {
   const std::string name(5000, 'x');
   const Symbols symbols({{}, {"/opt/app", 1, {{name + "\xc3\xa4", "", 0}}}}, {0, 1, 1, 1, 1});

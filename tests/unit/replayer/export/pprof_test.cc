@@ -140,13 +140,14 @@ TEST_F(Pprof, KnowsWhereInItsFileAModuleBegins) {
   stacks.add_mapping({0, {0x500000, 0x510000}, 0x3000, "/opt/app", ""});
   stacks.add_mapping({0, {0x400000, 0x410000}, 0x1000, "/opt/app", ""});
   stacks.add_mapping({0, {0x450000, 0x460000}, 0x2000, "/opt/app", ""});
+  stacks.add_mapping({0, {0x520000, 0x530000}, 0x4000, "/opt/app", ""});
   stacks.add_frames(0, std::vector<schema::Frame>{{0, 0x500101}});
   const Symbols symbols({{}, {"/opt/app", 0x3100, {}}}, {0, 1});
   const std::vector<StackCount> counts{{1, {.calls = 1}}};
   of(ShownStacks(stacks, symbols, {}, counts));
   const Message mapping = messages(3).at(0);
   EXPECT_EQ(mapping.number(2), 0x400000u);
-  EXPECT_EQ(mapping.number(3), 0x510000u);
+  EXPECT_EQ(mapping.number(3), 0x530000u);
   EXPECT_EQ(mapping.number(4), 0x1000u);
   EXPECT_EQ(messages(3).size(), 1u);
 }

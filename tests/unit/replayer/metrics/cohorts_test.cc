@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 namespace heaptape::replayer {
@@ -33,6 +34,17 @@ TEST(Cohorts, HaveTheLastCallInAWindow) {
   }
 }
 
+TEST(Cohorts, HaveWindowsThatEndWithACall) {
+  Cohorts cohorts(159);  // of ten calls each
+  for (uint64_t birth = 1; birth <= 159; ++birth) cohorts.add(8, birth, 8);
+  const auto list = cohorts.list();
+  ASSERT_EQ(list.size(), 16u);
+  for (uint64_t window = 0; window < 16; ++window) {
+    EXPECT_EQ(list[window].first_birth, 10 * window + 1);
+    EXPECT_EQ(list[window].last_birth, std::min<uint64_t>(10 * window + 10, 159));
+  }
+}
+
 TEST(Cohorts, TellTheSizesWithMostBytesApart) {
   Cohorts cohorts(1600);
   for (uint64_t i = 1; i <= 100; ++i) cohorts.add(i * 16, i, i * 16);
@@ -60,6 +72,19 @@ TEST(Cohorts, HaveTheOtherSizesByPowersOfTwo) {
   const decltype(bands) expected = {
       {1, {2, 1}}, {2, {1, 2}}, {128, {1, 255}}, {256, {3, 1067}}, {512, {1, 512}}};
   EXPECT_EQ(bands, expected);
+}
+
+TEST(Cohorts, AreBornWhenTheFirstOfTheirOtherSizesWas) {
+  Cohorts cohorts(160, 0);
+  cohorts.add(16, 105, 16);
+  cohorts.add(17, 103, 17);
+  cohorts.add(18, 9, 18);
+  const auto list = cohorts.list();
+  ASSERT_EQ(list.size(), 2u);
+  EXPECT_EQ(list[0].first_birth, 9u);
+  EXPECT_EQ(list[0].last_birth, 9u);
+  EXPECT_EQ(list[1].first_birth, 103u);
+  EXPECT_EQ(list[1].last_birth, 105u);
 }
 
 TEST(Cohorts, ListTheSizesThatCountForMostWhateverTheirOwn) {

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace heaptape::replayer {
 namespace {
@@ -145,6 +147,22 @@ TEST(GrowthChains, NameTheFirstOfThoseThatAreAlike) {
   ASSERT_EQ(chains.costliest().size(), GrowthChains::kNamed);
   EXPECT_EQ(chains.costliest().front().birth, 1u);
   EXPECT_EQ(chains.costliest().back().birth, 10u);
+}
+
+// Whichever ends first.
+TEST(GrowthChains, NameTheFirstOfThoseThatAreAlikeInOrder) {
+  GrowthChains chains;
+  std::vector<uint32_t> open;
+  for (uint32_t i = 0; i < 20; ++i) {
+    const uint32_t chain = chains.on_resize(GrowthChains::kNone, i + 1, 0, {10, 20, true});
+    open.push_back(chains.on_resize(chain, i + 1, 0, {10, 20, true}));
+  }
+  std::ranges::reverse(open);
+  for (const uint32_t chain : open) chains.on_release(chain);
+  for (const auto& named : {chains.costliest(), chains.longest()}) {
+    ASSERT_EQ(named.size(), GrowthChains::kNamed);
+    for (size_t i = 0; i < named.size(); ++i) EXPECT_EQ(named[i].birth, i + 1);
+  }
 }
 
 }  // namespace

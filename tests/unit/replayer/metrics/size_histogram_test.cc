@@ -32,6 +32,28 @@ std::string standing_out(const SizeHistogram& sizes) {
   return text;
 }
 
+// Sixteen neighbors with as many calls each.
+TEST(SizeHistogram, StandsOutFromFourTimesItsNeighborsOn) {
+  for (int around = 1; around <= 4; ++around) {
+    for (int calls = 1; calls <= 20; ++calls) {
+      SizeHistogram sizes;
+      for (uint64_t bucket = 12; bucket <= 28; ++bucket)
+        add(sizes, bucket * 16, bucket == 20 ? calls : around);
+      EXPECT_EQ(standing_out(sizes).find(" 305") != std::string::npos, calls >= 4 * around)
+          << calls << " " << around;
+    }
+  }
+}
+
+TEST(SizeHistogram, StandsOutFromAHundredthOfAllOn) {
+  for (const int others : {197, 198, 199}) {
+    SizeHistogram sizes;
+    add(sizes, 320, 2);
+    add(sizes, 2 * kGiB, others);
+    EXPECT_EQ(standing_out(sizes), others <= 198 ? " 305" : "") << others;
+  }
+}
+
 TEST(SizeHistogram, HasBucketsOf16BytesThatEndWhereSizeClassesDo) {
   EXPECT_EQ(bucket_text(0), "0-16");
   EXPECT_EQ(bucket_text(16), "0-16");

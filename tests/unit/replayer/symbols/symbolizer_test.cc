@@ -107,6 +107,22 @@ TEST_F(SymbolizerTest, NamesWithParametersWhatIsNotExported) {
   EXPECT_EQ(function_of(tape), "marked::(anonymous namespace)::unexported(void (*)())");
 }
 
+// The section of code of a library begins with what no unit of its source has.
+TEST_F(SymbolizerTest, NamesAFunctionAfterCodeOfNoUnit) {
+  const uint64_t address = tests::return_address_in("unexported_call");
+  schema::CodeMapping mapping = tests::mapping_of(address);
+  mapping.path = symbol_target("whole.so");
+  schema::Stacks stacks;
+  stacks.add_mapping(mapping);
+  const std::vector<schema::Frame> frames = {{0, mapping.range.begin + 1}, {0, address}};
+  stacks.add_frames(0, frames);
+  const Symbols symbols = symbolize(stacks, options_).symbols;
+  for (const SourceFrame& frame : symbols.find(1).source) EXPECT_EQ(frame.file, "");
+  ASSERT_FALSE(symbols.find(2).source.empty());
+  EXPECT_EQ(symbols.find(2).source.back().function,
+            "marked::(anonymous namespace)::unexported(void (*)())");
+}
+
 TEST_F(SymbolizerTest, SaysAddressesAsTheSymbolsOfTheFileHaveThem) {
   const uint64_t address = tests::return_address_in("plain_call");
   const SymbolizedTape tape = symbolize_call("plain_call", symbol_target("whole.so"));
@@ -134,6 +150,34 @@ TEST_F(SymbolizerTest, FindsNoFunctionBetweenTwoThatAreKnown) {
   const SymbolizedTape tape = symbolize_call("unexported_call", symbol_target("bare.so"));
   EXPECT_TRUE(source_of(tape).empty());
   EXPECT_EQ(tape.symbols.find(1).module, symbol_target("bare.so"));
+}
+
+// Byte by byte. A label without a size ends at the next symbol of code, below those with a size;
+// the smaller of two functions is above.
+TEST_F(SymbolizerTest, NamesCodeFromTheFirstByteOfASymbolToItsLast) {
+  const uint64_t begin = tests::address_of("edge_sized");
+  std::vector<schema::Frame> frames;
+  for (uint64_t i = 0; i < 64; ++i) frames.push_back({0, begin + i + 1});  // behind the byte
+  schema::CodeMapping mapping = tests::mapping_of(begin);
+  mapping.path = symbol_target("names.so");
+  schema::Stacks stacks;
+  stacks.add_mapping(mapping);
+  stacks.add_frames(0, frames);
+  const Symbols symbols = symbolize(stacks, options_).symbols;
+  const auto expected = [](uint64_t i) -> std::string {
+    if (i < 8) return "edge_sized";
+    if (i < 16) return "";
+    if (i < 24) return "edge_label";
+    if (i < 32) return "edge_alias";
+    if (i >= 36 && i < 40) return "edge_inner";
+    if (i < 48) return "edge_outer";
+    if (i < 56) return "edge_inside";
+    return i < 60 ? "edge_short" : "edge_last";
+  };
+  for (uint64_t i = 0; i < 64; ++i) {
+    const auto& source = symbols.find(static_cast<schema::FrameNumber>(i + 1)).source;
+    EXPECT_EQ(source.empty() ? "" : source.back().function, expected(i)) << i;
+  }
 }
 
 TEST_F(SymbolizerTest, FindsADebugFileByItsBuildId) {

@@ -48,3 +48,45 @@ extern "C" void unexported_call(void (*call)()) {
   marked::unexported(call);
   asm volatile("");
 }
+
+// Symbols whose edges are known: symbolizer_test.cc has the names of each byte.
+asm(R"(
+  .text
+  .balign 64
+  .globl edge_sized, edge_outer, edge_last, edge_alias, __edge_alias
+  .weak _edge_weak
+  .type edge_sized, "function"
+edge_sized: .skip 8, 0x90
+  .size edge_sized, 8
+  .skip 8, 0x90
+edge_label: .skip 8, 0x90
+  .type edge_local, "function"
+  .type edge_alias, "function"
+  .type __edge_alias, "function"
+  .type _edge_weak, "function"
+edge_local:
+edge_alias:
+_edge_weak:
+__edge_alias: .skip 8, 0x90
+  .size edge_local, 8
+  .size edge_alias, 8
+  .size __edge_alias, 8
+  .size _edge_weak, 8
+  .type edge_outer, "function"
+  .type edge_inner, "function"
+edge_outer: .skip 4, 0x90
+edge_inner: .skip 4, 0x90
+  .size edge_inner, 4
+  .skip 4, 0x90
+edge_inside: .skip 4, 0x90
+  .size edge_outer, 16
+  .type edge_data, "object"
+edge_data: .skip 8, 0x90
+  .size edge_data, 8
+  .type edge_last, "function"
+  .type edge_short, "function"
+edge_last:
+edge_short: .skip 8, 0x90
+  .size edge_last, 8
+  .size edge_short, 4
+)");

@@ -36,6 +36,11 @@ TEST(InnerHeaps, AreNoneInFilesOfAnyKind) {
   EXPECT_EQ(inner_heaps(dir.file("pipe")), Heaps());
 }
 
+TEST(InnerHeaps, TakeBothTextsToBeKnown) {
+  EXPECT_EQ(inner_heaps(tests::target_path("inner_jemalloc")), Heaps{"jemalloc"});
+  EXPECT_EQ(inner_heaps(tests::target_path("inner_half")), Heaps());
+}
+
 TEST(InnerHeaps, AreThoseOfPythonAndOfTheCompiler) {
   EXPECT_EQ(inner_heaps("/usr/bin/python3"), Heaps{"pymalloc"});
   const std::string compiler = tests::compiler_proper();
@@ -67,6 +72,9 @@ TEST(InnerHeaps, AreSwitchedOffByTheEnvironment) {
   EXPECT_TRUE(is_switched_off("mimalloc", "/lib/libarrow.so.2200", settings));
   EXPECT_FALSE(is_switched_off("mimalloc", "/arrow/polars.so", settings));
   EXPECT_FALSE(is_switched_off("go", "/usr/bin/php8.2", settings));
+  EXPECT_TRUE(is_switched_off("pymalloc", "/a", std::nullopt));
+  EXPECT_FALSE(is_switched_off("go", "/a", std::nullopt));
+  EXPECT_FALSE(is_switched_off("mimalloc", "/arrow/polars.so", std::nullopt));
 }
 
 // A browser serves malloc itself, and has a V8 beside it.

@@ -39,6 +39,7 @@ TEST(ManifestJson, ComesBackAsItWasWritten) {
 }
 
 TEST(ManifestJson, HasNumbersForNumbers) {
+  EXPECT_TRUE(to_json(sample())->starts_with("{ \"version\": 1,")) << *to_json(sample());
   EXPECT_NE(to_json(sample())->find("\"events\": 12,"), std::string::npos) << *to_json(sample());
 }
 

@@ -140,6 +140,12 @@ TEST_F(DamagedTape, WithAnEndInFrontOfRoomThatWasNotGivenBackIsWhole) {
   EXPECT_EQ(tests::read_events(*reader), events_);
 }
 
+TEST_F(DamagedTape, WithBytesBehindItsEndIsNotWhole) {
+  write(bytes_ + std::string(100, 'x'));
+  auto reader = TapeReader::open(path_);
+  EXPECT_FALSE(reader.ok() && reader->finished());
+}
+
 TEST_F(DamagedTape, FlippedBitInAPayloadLosesThatChunkOnly) {
   flip(event_chunk(1).offset + 50);
   TapeReader reader = open_skipping();

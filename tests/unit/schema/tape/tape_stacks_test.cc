@@ -195,6 +195,21 @@ TEST_F(TapeStacks, AreCopiedWithTheCodeBetweenThem) {
   EXPECT_EQ(stacks.mappings()[1].frames, 2u);
 }
 
+TEST_F(TapeStacks, AreCopiedWithNewCodeBehindTheFrameBeforeIt) {
+  Stacks from;
+  from.add_mapping({0, {0x1000, 0x2000}, 0, "/bin/a", ""});
+  from.add_frames(0, std::vector<Frame>{{0, 0x1010}});
+  from.add_mapping({1, {0x1000, 0x2000}, 0, "/bin/b", ""});
+  from.add_frames(1, std::vector<Frame>{{0, 0x1010}});
+  StackCopier copier(from, encoder_);
+  copier.copy(1);
+  copier.copy(2);
+  TapeReader reader = finish();
+  const Stacks stacks = stacks_of(reader);
+  ASSERT_EQ(stacks.mappings().size(), 2u);
+  EXPECT_EQ(stacks.mappings()[1].frames, 1u);
+}
+
 TEST_F(TapeStacks, TakeNoRoomOnATapeWithoutThem) {
   const std::string other = dir_.file("b.tape");
   tests::write_tape(other, {malloc_event(8, 0x5000)});

@@ -85,6 +85,20 @@ TEST_F(Tape, TakesAddressesOfAnyAlignment) {
   EXPECT_EQ(read_events(reader), events);
 }
 
+// The unit falls once; later chunks have it from their beginning.
+TEST_F(Tape, KeepsItsUnitFromChunkToChunk) {
+  auto writer = TapeWriter::create(path_, sample_header());
+  ASSERT_TRUE(writer.ok());
+  for (uint64_t chunk = 0; chunk < 4; ++chunk) {
+    (*writer)->append(malloc_event(8, 0x5010));
+    (*writer)->append(malloc_event(8, 0x5018));
+    (*writer)->flush();
+  }
+  ASSERT_TRUE((*writer)->finish({}).ok());
+  const TapeReader reader = open();
+  EXPECT_EQ(std::ranges::count(reader.chunks(), ChunkKind::kEvents, &ChunkRef::kind), 5);
+}
+
 TEST_F(Tape, CountsWhatItHolds) {
   Event failed = malloc_event(1, 0);
   write_tape(path_, {malloc_event(10, 0x5000), malloc_event(10, 0x5020, 1), failed,
@@ -278,23 +292,24 @@ TEST_F(Tape, SaysInItsSummaryWhichSampleHadMost) {
   ASSERT_TRUE(writer.ok());
   (*writer)->add_sample({0, 10, 4096, {{0x5000, 0x6000}}, {0, 1, 2, 20'000}});
   for (uint64_t i = 0; i < kEventsPerChunk; ++i) (*writer)->append(malloc_event(1, 0x5000));
-  (*writer)->add_sample({0, 20, 8192, {{0x5000, 0x6000}}, {4096, 3, 4, 30'000}});
+  (*writer)->add_sample({0, 20, 8192, {{0x5000, 0x6000}}, {4096, 3, 4, 30'000, 2048, 7}});
   (*writer)->append(malloc_event(1, 0x5020));
   (*writer)->add_sample({0, 30, 8192, {}, {{}, 5, 6, 40'000}});
   TapeSummary stale;
   stale.largest_sample = ProcessSample{};
   ASSERT_TRUE((*writer)->finish(stale).ok());
   EXPECT_EQ(open().summary()->largest_sample,
-            (ProcessSample{kEventsPerChunk, 20, 8192, {}, {4096, 3, 4, 40'000}}));
+            (ProcessSample{kEventsPerChunk, 20, 8192, {}, {4096, 3, 4, 40'000, 2048, 7}}));
 }
 
 // A damaged tape, say.
 TEST_F(Tape, NeverHasMoreOfMallocThanOfTheProcess) {
   auto writer = TapeWriter::create(path_, sample_header());
   ASSERT_TRUE(writer.ok());
-  (*writer)->add_sample({0, 10, 4096, {}, {8192, 0, 0, 0}});
+  (*writer)->add_sample({0, 10, 4096, {}, {8192, 0, 0, 0, 8192}});
   ASSERT_TRUE((*writer)->finish({}).ok());
   EXPECT_EQ(open().summary()->largest_sample->parts.malloc_bytes, 4096u);
+  EXPECT_EQ(open().summary()->largest_sample->parts.stack_bytes, 0u);
 }
 
 TEST_F(Tape, GivesSamplesWithTheEventsTheyFollow) {

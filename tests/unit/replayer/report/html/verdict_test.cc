@@ -212,6 +212,29 @@ TEST(BesideMalloc, IsUnknownWhereTheSampleMissedThePeak) {
   EXPECT_FALSE(malloc_has_less_than_half(process_report(10 * kMiB, kMiB, 2 * kMiB + 2)));
 }
 
+// A program that hardly calls malloc may do so before it has any memory.
+TEST(BesideMalloc, IsSaidOfThePeakOfTheProcessWhereThatIsTwiceAsLarge) {
+  schema::ReportFigures report = process_report(10 * kMiB, 9 * kMiB);
+  report.largest = schema::ProcessFigures{6'000'000, 20 * kMiB, kMiB};
+  EXPECT_EQ(beside_malloc(report),
+            "at the peak of the process, 19.0 MiB of 20.0 MiB anonymous memory (95.0%) is beside "
+            "malloc: another allocator cannot change that");
+  EXPECT_TRUE(malloc_has_less_than_half(report));
+  report.largest->anonymous_bytes -= 2;
+  EXPECT_EQ(beside_malloc(report), "");
+  EXPECT_FALSE(malloc_has_less_than_half(report));
+}
+
+TEST(BesideMalloc, IsSaidOfThePeakOfTheProcessWhereTheSampleMissedMallocs) {
+  schema::ReportFigures report = process_report(10 * kMiB, kMiB, 4 * kMiB);
+  report.largest = schema::ProcessFigures{6'000'000, 10 * kMiB, kMiB};
+  EXPECT_TRUE(beside_malloc(report).starts_with("at the peak of the process, 9.00 MiB of 10.0"));
+  report.largest->anonymous_bytes = 8 * kMiB - 2;  // malloc's peak may be as large
+  EXPECT_EQ(beside_malloc(report), "");
+  report.largest = schema::ProcessFigures{6'000'000, 10 * kMiB, {}};
+  EXPECT_EQ(beside_malloc(report), "");
+}
+
 TEST(BesideMalloc, DecidesFromAHalfOnWhetherARunIsTheBest) {
   EXPECT_FALSE(malloc_has_less_than_half(process_report(10 * kMiB, 5 * kMiB)));
   EXPECT_TRUE(malloc_has_less_than_half(process_report(10 * kMiB, 5 * kMiB - 1)));
