@@ -38,34 +38,31 @@ constexpr uint64_t gather(uint64_t spread_value) {
 }
 inline constexpr uint64_t kContinuationBits = 0x8080808080808080;
 
-// A growing column of bytes. There is always room for one more varint and the bytes behind it that
-// put() writes and does not use.
-// Takes memory as it is used: a process that does little has many small columns.
+// Writes the varint at `out` and returns where it ends. Writes up to kMaxVarintBytes bytes, used or
+// not: no jump depends on the length of most.
+inline uint8_t* write_varint(uint8_t* out, uint64_t value) {
+  if (value >> 56 != 0) [[unlikely]] {
+    for (; value >= 0x80; value >>= 7) *out++ = static_cast<uint8_t>(value) | 0x80;
+    *out++ = static_cast<uint8_t>(value);
+    return out;
+  }
+  const auto bits = static_cast<uint32_t>(std::bit_width(value | 1));
+  const uint32_t length = (bits * 9 + 64) / 64;  // a seventh, rounded up
+  const uint64_t continuation = kContinuationBits & ((uint64_t{1} << (8 * (length - 1))) - 1);
+  const uint64_t word = spread(value) | continuation;
+  std::memcpy(out, &word, sizeof word);
+  return out + length;
+}
+
+// A growing column of bytes. Takes memory as it is used: a process that does little has many small
+// columns.
 class ColumnWriter {
  public:
-  void put_byte(uint8_t value) {
-    reserve_value();
-    bytes_[used_++] = value;
-  }
   void put(uint64_t value) {
-    reserve_value();
-    uint8_t* out = bytes_.data() + used_;
-    if (value < 0x80) {
-      *out = static_cast<uint8_t>(value);
-      ++used_;
-      return;
-    }
-    if (value >> 56 != 0) [[unlikely]] {
-      put_long(value);
-      return;
-    }
-    const auto length = static_cast<uint32_t>((std::bit_width(value | 1) + 6) / 7);
-    const uint64_t continuation = kContinuationBits & ((uint64_t{1} << (8 * (length - 1))) - 1);
-    const uint64_t word = spread(value) | continuation;
-    std::memcpy(out, &word, sizeof word);
-    used_ += length;
+    if (bytes_.size() - used_ < kMaxVarintBytes) [[unlikely]]
+      grow(kMaxVarintBytes);
+    used_ = static_cast<size_t>(write_varint(bytes_.data() + used_, value) - bytes_.data());
   }
-
   void put_bytes(std::span<const uint8_t> bytes);
 
   std::span<const uint8_t> bytes() const { return {bytes_.data(), used_}; }
@@ -73,19 +70,8 @@ class ColumnWriter {
   void clear() { used_ = 0; }
 
  private:
-  void reserve_value() {
-    if (bytes_.size() - used_ < kMaxVarintBytes) [[unlikely]]
-      grow(kMaxVarintBytes);
-  }
   [[gnu::noinline]] void grow(size_t more_bytes) {
     bytes_.resize(std::max({kFirstBytes, bytes_.size() * 2, used_ + more_bytes}));
-  }
-  void put_long(uint64_t value) {
-    while (value >= 0x80) {
-      bytes_[used_++] = static_cast<uint8_t>(value) | 0x80;
-      value >>= 7;
-    }
-    bytes_[used_++] = static_cast<uint8_t>(value);
   }
 
   static constexpr size_t kFirstBytes = 128;
@@ -214,9 +200,8 @@ constexpr size_t size_class(uint64_t size) {
 class AddressCode {
  public:
   static uint64_t encode(uint64_t address, uint64_t predicted, int unit_log2) {
-    if (address == 0) return 0;
     const auto distance = static_cast<int64_t>(address - predicted) >> unit_log2;
-    return zigzag(distance) + 1;
+    return address == 0 ? 0 : zigzag(distance) + 1;
   }
   static uint64_t decode(uint64_t code, uint64_t predicted, int unit_log2) {
     if (code == 0) return 0;
@@ -224,30 +209,17 @@ class AddressCode {
   }
 };
 
-// Predicts a new block where the last one of its size class and thread was; failing that, where
+// A new block is predicted where the last one of its size class and thread was; failing that, where
 // the last block of any kind was. Has 1 KiB for each context that occurred.
 class NewAddressPredictor {
  public:
-  uint64_t predict(uint32_t thread, uint64_t size) const {
-    const size_t context = thread_context(thread);
-    const uint64_t same_class = context < last_.size() ? last_[context][size_class(size)] : 0;
-    return same_class != 0 ? same_class : last_any_;
-  }
-  void update(uint32_t thread, uint64_t size, uint64_t address) {
-    if (address == 0) return;
-    const size_t context = thread_context(thread);
-    if (context >= last_.size()) [[unlikely]]
-      last_.resize(context + 1);
-    last_[context][size_class(size)] = address;
-    last_any_ = address;
-  }
   void reset() {
     std::ranges::fill(last_, Classes{});
     last_any_ = 0;
   }
 
-  // For who predicts many blocks of one thread in a row: the last addresses by size class, made if
-  // need be, and that of any block. Valid until another context is made.
+  // The last addresses of the thread by size class, 0 where there was none: valid until another
+  // context is made. And that of any block.
   using Classes = std::array<uint64_t, kSizeClasses>;
   Classes& classes(uint32_t thread) {
     const size_t context = thread_context(thread);
@@ -264,10 +236,6 @@ class NewAddressPredictor {
 // The last address each thread (context) freed, or used in any way.
 class LastAddress {
  public:
-  uint64_t predict(uint32_t thread) const { return last_[thread_context(thread)]; }
-  void update(uint32_t thread, uint64_t address) {
-    if (address != 0) last_[thread_context(thread)] = address;
-  }
   uint64_t& of(uint32_t thread) { return last_[thread_context(thread)]; }
   void reset() { last_ = {}; }
 

@@ -7,6 +7,7 @@
 #include "schema/kj_guard.h"
 #include "schema/tape/mapping_codec.h"
 #include "schema/tape/mark_codec.h"
+#include "schema/tape/op_traits.h"
 #include "schema/tape/sample_codec.h"
 #include "schema/tape/stack_end.h"
 #include "schema/tape/tape.capnp.h"
@@ -26,28 +27,6 @@ base::Result<ColumnReader> open_column(wire::Column::Reader column, wire::Encodi
   }
   return ColumnReader({data.begin(), data.size()});
 }
-
-// What an op has values for: each in bits of its own, so that the traits of a block's events can be
-// added up.
-constexpr uint32_t kTraitLimit = 1 << 10;
-constexpr uint32_t kHandsOut = 1;
-constexpr uint32_t kGivesUp = kTraitLimit;
-constexpr uint32_t kAligned = kTraitLimit * kTraitLimit;
-constexpr uint32_t kInvalidOp = uint32_t{1} << 31;
-
-constexpr auto kOpTraits = [] {
-  std::array<uint32_t, 256> traits{};
-  for (size_t op = 0; op < traits.size(); ++op) {
-    if (!is_valid_op(static_cast<uint8_t>(op))) {
-      traits[op] = kInvalidOp;
-      continue;
-    }
-    const OpInfo& info = op_info(static_cast<Op>(op));
-    traits[op] = (info.kind != OpKind::kRelease ? kHandsOut : 0) +
-                 (info.kind != OpKind::kAllocate ? kGivesUp : 0) + (info.aligned ? kAligned : 0);
-  }
-  return traits;
-}();
 
 }  // namespace
 

@@ -3,13 +3,153 @@
 #include <algorithm>
 #include <utility>
 
+#include "schema/tape/op_traits.h"
 #include "schema/tape/stack_end.h"
 
 namespace heaptape::schema {
+namespace {
 
-void EventEncoder::start_run(uint32_t thread) {
-  end_run();
-  run_thread_ = thread;
+// `value`, or `otherwise` where it is 0. Arithmetic, because compilers turn a conditional into a
+// jump.
+uint64_t value_or(uint64_t value, uint64_t otherwise) {
+  return value | (otherwise & (uint64_t{value != 0} - 1));
+}
+
+}  // namespace
+
+size_t EventEncoder::count_accepted(std::span<const Event> events) const {
+  uint64_t bits = 0;
+  for (const Event& event : events) bits |= event.address | event.freed_address;
+  if ((bits & ((uint64_t{1} << columns_.unit_log2) - 1)) == 0) return events.size();
+  const auto refused =
+      std::ranges::find_if_not(events, [this](const Event& event) { return accepts(event); });
+  return static_cast<size_t>(refused - events.begin());
+}
+
+void EventEncoder::append(std::span<const Event> events, const FrameNumber* stacks) {
+  if (events.size() < kMostPending) {
+    for (size_t i = 0; i < events.size(); ++i) append(events[i], has_stacks_ ? stacks[i] : 0);
+    return;
+  }
+  encode_pending();
+  columns_.count += static_cast<uint32_t>(events.size());
+  encode(events, stacks);
+}
+
+void EventEncoder::encode_pending() {
+  if (pending_.empty()) return;
+  encode(pending_, pending_stacks_.data());
+  pending_.clear();
+  pending_stacks_.clear();
+}
+
+void EventEncoder::encode(std::span<const Event> events, const FrameNumber* stacks) {
+  for (size_t at = 0; at < events.size(); at += kPassEvents) {
+    encode_pass(events.subspan(at, std::min(kPassEvents, events.size() - at)),
+                has_stacks_ ? stacks + at : nullptr);
+  }
+}
+
+void EventEncoder::encode_pass(std::span<const Event> events, const FrameNumber* stacks) {
+  std::array<uint8_t, kPassEvents> allocating;
+  std::array<uint8_t, kPassEvents> freeing;
+  size_t blocks = 0;
+  size_t frees = 0;
+  uint32_t all_traits = 0;
+  std::array<uint8_t, kPassEvents> ops;
+  for (size_t i = 0; i < events.size(); ++i) {
+    const auto op = static_cast<uint8_t>(events[i].op);
+    const uint32_t traits = kOpTraits[op];
+    ops[i] = op;
+    allocating[blocks] = static_cast<uint8_t>(i);
+    blocks += traits & kHandsOut;
+    freeing[frees] = static_cast<uint8_t>(i);
+    frees += traits / kGivesUp & 1;
+    all_traits |= traits;
+  }
+  columns_.ops.put_bytes({ops.data(), events.size()});
+  encode_threads(events);
+  const Indices freed(freeing.data(), frees);
+  if (columns_.freed_mode != FreedMode::kLastUsed) encode_freed_by_freed(events, freed);
+  if (columns_.freed_mode != FreedMode::kLastFreed) encode_freed_by_used(events, freed);
+  encode_blocks(events, {allocating.data(), blocks});
+  if (has_stacks_) {
+    for (size_t i = 0; i < blocks; ++i) columns_.stacks.put(stacks[allocating[i]]);
+  }
+  if ((all_traits & kAligned) == 0) return;
+  for (const Event& event : events) {
+    if (op_info(event.op).aligned) columns_.alignments.put(event.alignment);
+  }
+}
+
+void EventEncoder::encode_threads(std::span<const Event> events) {
+  for (const Event& event : events) {
+    if (event.thread != run_thread_) [[unlikely]] {
+      end_run();
+      run_thread_ = event.thread;
+    }
+    ++run_length_;
+  }
+}
+
+void EventEncoder::encode_freed_by_freed(std::span<const Event> events, Indices freeing) {
+  const int unit_log2 = columns_.unit_log2;
+  PassBytes bytes;
+  uint8_t* out = bytes.data();
+  for (const uint8_t i : freeing) {
+    const uint64_t address = events[i].freed_address;
+    uint64_t& last = last_freed_.of(events[i].thread);
+    out = write_varint(out, AddressCode::encode(address, last, unit_log2));
+    if (address != 0) [[likely]]
+      last = address;
+  }
+  columns_.freed_by_freed.put_bytes({bytes.data(), out});
+}
+
+void EventEncoder::encode_freed_by_used(std::span<const Event> events, Indices freeing) {
+  std::array<uint64_t, kPassEvents> used_before;
+  for (size_t i = 0; i < events.size();) {
+    const uint32_t thread = events[i].thread;
+    uint64_t last = last_used_.of(thread);
+    for (; i < events.size() && events[i].thread == thread; ++i) {
+      used_before[i] = last;
+      const uint64_t used = value_or(events[i].address, events[i].freed_address);
+      if (used != 0) [[likely]]
+        last = used;
+    }
+    last_used_.of(thread) = last;
+  }
+  const int unit_log2 = columns_.unit_log2;
+  PassBytes bytes;
+  uint8_t* out = bytes.data();
+  for (const uint8_t i : freeing) {
+    out =
+        write_varint(out, AddressCode::encode(events[i].freed_address, used_before[i], unit_log2));
+  }
+  columns_.freed_by_used.put_bytes({bytes.data(), out});
+}
+
+void EventEncoder::encode_blocks(std::span<const Event> events, Indices allocating) {
+  PassBytes bytes;
+  uint8_t* out = bytes.data();
+  for (const uint8_t i : allocating) out = write_varint(out, events[i].size);
+  columns_.sizes.put_bytes({bytes.data(), out});
+  out = bytes.data();
+  const int unit_log2 = columns_.unit_log2;
+  uint64_t last_any = new_address_.last_any();
+  for (const uint8_t i : allocating) {
+    const Event& event = events[i];
+    uint64_t& last = new_address_.classes(event.thread)[size_class(event.size)];
+    const uint64_t predicted = value_or(last, last_any);
+    out = write_varint(out, AddressCode::encode(event.address, predicted, unit_log2));
+    if (event.address == 0) [[unlikely]] {
+      columns_.failed += is_failed(event) ? 1 : 0;
+      continue;
+    }
+    last = last_any = event.address;
+  }
+  columns_.addresses.put_bytes({bytes.data(), out});
+  new_address_.last_any() = last_any;
 }
 
 void EventEncoder::end_run() {
@@ -66,6 +206,7 @@ void EventEncoder::add_mark(Mark mark) {
 }
 
 EventColumns EventEncoder::take() {
+  encode_pending();
   end_run();
   EventColumns next;
   next.first_event = columns_.first_event + columns_.count;
@@ -93,6 +234,7 @@ void EventEncoder::recycle(EventColumns spare) {
 }
 
 EventPart EventEncoder::take_part() {
+  encode_pending();
   EventPart part;
   part.events_before = part_end_.count;
   part.open_thread = run_thread_;

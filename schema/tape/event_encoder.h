@@ -1,8 +1,10 @@
-// Turns events into the columns of one chunk, as they come. See docs/tape-format.md, "Columns".
+// Turns events into the columns of one chunk. See docs/tape-format.md, "Columns".
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "schema/tape/column_codec.h"
 #include "schema/tape/event.h"
@@ -12,12 +14,15 @@
 namespace heaptape::schema {
 
 // Usage: append until full() or !accepts(event); then take().
+// Events are encoded some dozens at a time, a column after the other, in loops without a jump that
+// depends on an event: event by event it took three times as long (docs/decisions/0039-bulk.md).
 // One thread. Addresses must be below kAddressLimit.
 class EventEncoder {
  public:
   bool full() const { return columns_.count == kEventsPerChunk; }
   bool empty() const { return columns_.empty(); }
   uint32_t count() const { return columns_.count; }
+  uint32_t room() const { return kEventsPerChunk - columns_.count; }
   uint64_t first_event() const { return columns_.first_event; }
   uint64_t number() const { return columns_.number; }
   // Of what samples, marks, frames and mappings take on the tape, before compression.
@@ -27,6 +32,8 @@ class EventEncoder {
   bool accepts(const Event& event) const {
     return ((event.address | event.freed_address) & ((uint64_t{1} << columns_.unit_log2) - 1)) == 0;
   }
+  // How many of the first events it accepts.
+  size_t count_accepted(std::span<const Event> events) const;
   // Only while empty. `unit_log2` is how many low address bits are always zero (4 for glibc).
   void set_unit_log2(int unit_log2) { columns_.unit_log2 = unit_log2; }
 
@@ -35,20 +42,13 @@ class EventEncoder {
 
   // Requires !full() and accepts(event). `stack` is that of the call, if the tape has stacks.
   void append(const Event& event, FrameNumber stack = 0) {
-    const OpInfo& info = op_info(event.op);
-    columns_.ops.put_byte(static_cast<uint8_t>(event.op));
-    if (event.thread != run_thread_) [[unlikely]]
-      start_run(event.thread);
-    ++run_length_;
-    if (info.kind != OpKind::kAllocate) append_freed(event.thread, event.freed_address);
-    if (info.kind != OpKind::kRelease) {
-      append_block(event);
-      if (has_stacks_) columns_.stacks.put(stack);
-    }
-    if (info.aligned) [[unlikely]]
-      columns_.alignments.put(event.alignment);
+    if (pending_.size() == kMostPending) encode_pending();
+    pending_.push_back(event);
+    if (has_stacks_) pending_stacks_.push_back(stack);
     ++columns_.count;
   }
+  // The same for at most room() events. `stacks` has that of each, if the tape has stacks.
+  void append(std::span<const Event> events, const FrameNumber* stacks);
 
   // From now on each call that returns a block has a stack, or none: 0. Before the first call.
   void set_has_stacks() { has_stacks_ = true; }
@@ -85,31 +85,25 @@ class EventEncoder {
     uint32_t count = 0;
   };
 
-  void append_freed(uint32_t thread, uint64_t address) {
-    if (columns_.freed_mode != FreedMode::kLastUsed) {
-      columns_.freed_by_freed.put(
-          AddressCode::encode(address, last_freed_.predict(thread), columns_.unit_log2));
-    }
-    if (columns_.freed_mode != FreedMode::kLastFreed) {
-      columns_.freed_by_used.put(
-          AddressCode::encode(address, last_used_.predict(thread), columns_.unit_log2));
-    }
-    last_freed_.update(thread, address);
-    last_used_.update(thread, address);
-  }
-  void append_block(const Event& event) {
-    columns_.sizes.put(event.size);
-    const uint64_t predicted = new_address_.predict(event.thread, event.size);
-    columns_.addresses.put(AddressCode::encode(event.address, predicted, columns_.unit_log2));
-    if (event.address == 0 && is_failed(event)) [[unlikely]]
-      ++columns_.failed;
-    new_address_.update(event.thread, event.size, event.address);
-    last_used_.update(event.thread, event.address);
-  }
-  void start_run(uint32_t thread);
+  static constexpr size_t kMostPending = 64;
+  // Events in a pass: few enough for the first-level cache, and for an index of one byte.
+  static constexpr size_t kPassEvents = 256;
+  // Room for a varint of each. A column then takes as much memory as it uses.
+  using PassBytes = std::array<uint8_t, kPassEvents * kMaxVarintBytes>;
+  using Indices = std::span<const uint8_t>;  // of some of the events of a pass
+
+  void encode_pending();
+  void encode(std::span<const Event> events, const FrameNumber* stacks);
+  void encode_pass(std::span<const Event> events, const FrameNumber* stacks);
+  void encode_threads(std::span<const Event> events);
+  void encode_freed_by_freed(std::span<const Event> events, Indices freeing);
+  void encode_freed_by_used(std::span<const Event> events, Indices freeing);
+  void encode_blocks(std::span<const Event> events, Indices allocating);
   void end_run();
 
   EventColumns columns_;
+  std::vector<Event> pending_;  // counted in columns_, and in no column yet
+  std::vector<FrameNumber> pending_stacks_;
   NewAddressPredictor new_address_;
   LastAddress last_freed_, last_used_;
   PartEnd part_end_;

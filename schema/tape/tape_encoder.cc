@@ -6,6 +6,20 @@
 
 namespace heaptape::schema {
 
+void TapeEncoder::append(std::span<const Event> events, const FrameNumber* stacks) {
+  while (!events.empty()) {
+    const size_t count =
+        encoder_.count_accepted(events.first(std::min<size_t>(events.size(), encoder_.room())));
+    if (count == 0) {
+      make_room(events.front());
+      continue;
+    }
+    encoder_.append(events.first(count), stacks);
+    events = events.subspan(count);
+    if (stacks != nullptr) stacks += count;
+  }
+}
+
 void TapeEncoder::add_sample(ProcessSample sample) {
   sample.event = events();
   encoder_.add_sample(std::move(sample));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "schema/tape/chunk_sink.h"
@@ -23,6 +24,8 @@ class TapeEncoder {
       make_room(event);
     encoder_.append(event, stack);
   }
+  // The same for many. `stacks` has that of each, if the tape has stacks.
+  void append(std::span<const Event> events, const FrameNumber* stacks);
   // As EventEncoder has them.
   void set_has_stacks() { encoder_.set_has_stacks(); }
   FrameNumber add_frame(const Frame& frame);

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -56,7 +57,7 @@ class FullTape {
         if (has_stacks_) return random_.chance(8) ? add_mapping() : add_frame();
         [[fallthrough]];
       default:
-        return append();
+        return random_.chance(8) ? append_many() : append();
     }
   }
   void save() { writer_->save(); }
@@ -83,7 +84,7 @@ class FullTape {
     return random_.chance(300) ? address : address & ~uint64_t{15};
   }
 
-  void append() {
+  Event any_event() {
     Event event = tests::arbitrary_events(random_, 1).front();
     const OpInfo& info = op_info(event.op);
     event.thread = any_thread();
@@ -91,11 +92,27 @@ class FullTape {
     if (info.kind != OpKind::kRelease) event.address = any_address();
     if (info.kind != OpKind::kAllocate) event.freed_address = any_address();
     if (info.aligned) event.alignment = edge();
-    const bool has_stack = has_stacks_ && info.kind != OpKind::kRelease;
-    const uint64_t stack = has_stack ? random_.below(contents_.frames.size() + 1) : 0;
-    writer_->append(event, static_cast<FrameNumber>(stack));
+    return event;
+  }
+  FrameNumber any_stack_of(const Event& event) {
+    const bool has_stack = has_stacks_ && op_info(event.op).kind != OpKind::kRelease;
+    return static_cast<FrameNumber>(has_stack ? random_.below(contents_.frames.size() + 1) : 0);
+  }
+  void append() {
+    const Event event = any_event();
     contents_.events.push_back(event);
-    contents_.stacks.push_back(static_cast<FrameNumber>(stack));
+    contents_.stacks.push_back(any_stack_of(event));
+    writer_->append(event, contents_.stacks.back());
+  }
+  // More than the encoder takes at a time, now and then.
+  void append_many() {
+    const size_t before = contents_.events.size();
+    for (uint64_t i = random_.below(random_.chance(10) ? 700 : 10); i > 0; --i) {
+      contents_.events.push_back(any_event());
+      contents_.stacks.push_back(any_stack_of(contents_.events.back()));
+    }
+    writer_->encoder().append(std::span(contents_.events).subspan(before),
+                              contents_.stacks.data() + before);
   }
   // Some say nothing new, and some go back.
   void add_time() {
