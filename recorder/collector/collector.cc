@@ -15,8 +15,10 @@
 namespace heaptape::recorder {
 namespace {
 
-// A ring that fills wakes us earlier. These bound how coarse the times of a slow program get: we
-// look for the beginning of a pause, and ever less often for its end.
+// Between two drains, also of a busy program: each look at a ring's head takes that cache line from
+// the processor that writes it (docs/decisions/0039-bulk.md). A ring that fills wakes us
+// earlier. These bound how coarse the times of a slow program get: we look for the beginning of a
+// pause, and ever less often for its end.
 constexpr uint64_t kMinSleepNs = base::kMillisecondNs;
 constexpr uint64_t kMaxSleepNs = 10 * base::kMillisecondNs;
 constexpr uint64_t kCheckEveryNs = 5 * base::kMillisecondNs;
@@ -24,10 +26,13 @@ constexpr uint64_t kCheckEveryNs = 5 * base::kMillisecondNs;
 constexpr int kNicenessWhenWaitedFor = -10;
 constexpr int kNicenessWhenNot = -4;
 constexpr uint64_t kSweepEveryNs = 100 * base::kMillisecondNs;
+// Of rings in a sweep, some 50 us each: meanwhile nothing is drained.
+constexpr uint32_t kMostTrims = 32;
 
 }  // namespace
 
 void Collector::wake() {
+  is_woken_ = true;
   auto& sleep = session_.header().collector_sleep;
   sleep.store(CollectorSleep::kAwake);
   syscall(SYS_futex, &sleep, FUTEX_WAKE, 1, nullptr, nullptr, 0);
@@ -40,6 +45,7 @@ Recording Collector::run(int target_pid) {
   target_pid_ = static_cast<uint32_t>(target_pid);
   std::optional<TargetEnd> end;
   while (!end) {
+    const bool was_woken = is_woken_.exchange(false);
     std::ranges::move(handshakes_.take_marks(), std::back_inserter(marks_));
     const uint64_t cut = stamp_now(session_.header());
     const uint64_t now_ns = base::monotonic_ns();  // of the cut: stamps tell the time by it
@@ -49,16 +55,17 @@ Recording Collector::run(int target_pid) {
       process->sample_if_due(now_ns, table_.processes().size(), proc_reader_);
       process->save_if_due(now_ns);
     }
-    if (now_ns >= next_check_ns_) {
+    const bool is_check_due = now_ns >= next_check_ns_;
+    if (is_check_due) {
       end_gone();
       unrecorded_.collect(session_);
-      end = poll_target(target_pid);
       next_check_ns_ = now_ns + kCheckEveryNs;
     }
+    if (is_check_due || was_woken) end = poll_target(target_pid);
     sweep_if_due(now_ns);
     if (options_.watcher && gauge_.is_due(now_ns)) options_.watcher(gauge_.read(table_, now_ns));
-    if (events != 0) sleep_ns_ = kMinSleepNs;
-    if (events == 0 && !end) sleep_until_needed();
+    sleep_ns_ = events != 0 ? kMinSleepNs : std::min(2 * sleep_ns_, kMaxSleepNs);
+    if (!end) sleep_until_needed();
   }
   end_watched(*end);
   return {*end,
@@ -131,11 +138,15 @@ void Collector::sweep_if_due(uint64_t now_ns) {
   if (now_ns < next_sweep_ns_ && !wanted) return;
   next_sweep_ns_ = now_ns + kSweepEveryNs;
   table_.free_what_the_dead_left();
+  uint32_t left = kMostTrims;
+  for (const auto& [slot, process] : table_.processes()) {
+    left -= process->merge().trim_idle_rings(now_ns, left);
+  }
 }
 
-bool Collector::rings_are_empty() const {
-  return std::ranges::all_of(table_.processes(), [](const auto& entry) {
-    return entry.second->merge().idle() || entry.second->tape().is_behind();
+bool Collector::a_ring_is_half_full() const {
+  return std::ranges::any_of(table_.processes(), [](const auto& entry) {
+    return entry.second->merge().has_half_full_ring() && !entry.second->tape().is_behind();
   });
 }
 
@@ -143,12 +154,11 @@ bool Collector::rings_are_empty() const {
 void Collector::sleep_until_needed() {
   auto& sleep = session_.header().collector_sleep;
   sleep.store(CollectorSleep::kAsleep);
-  if (!table_.has_news() && rings_are_empty()) {
+  if (!is_woken_ && !table_.has_news() && !a_ring_is_half_full()) {
     const timespec limit{0, static_cast<long>(sleep_ns_)};
     syscall(SYS_futex, &sleep, FUTEX_WAIT, CollectorSleep::kAsleep, &limit, nullptr, 0);
   }
   sleep.store(CollectorSleep::kAwake);
-  sleep_ns_ = std::min(2 * sleep_ns_, kMaxSleepNs);
 }
 
 void Collector::finish_all(const TargetEnd& end) {

@@ -2,6 +2,7 @@
 // writes a tape for each.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -33,7 +34,7 @@ struct Recording {
 
 // Guarantees:
 // - What a program logged before it ended, however it ended, is on its tape or counted as lost.
-// - The loop waits for no program: it sleeps only when every ring is empty.
+// - The loop waits for no program: it sleeps only when no ring is half full.
 // One thread, which made the session's memory; only wake() is for others.
 class Collector {
  public:
@@ -56,7 +57,7 @@ class Collector {
   // Runs until the target has ended, then finishes every tape, also of processes that go on. Once.
   Recording run(int target_pid);
 
-  // Wakes run() if it sleeps. Any thread.
+  // Wakes run() if it sleeps: the target may have ended, or a mark may wait. Any thread.
   void wake();
 
  private:
@@ -67,7 +68,7 @@ class Collector {
   void sweep_if_due(uint64_t now_ns);
   void show_progress();
   void sleep_until_needed();
-  bool rings_are_empty() const;
+  bool a_ring_is_half_full() const;
   void finish_all(const TargetEnd& end);
 
   SessionView session_;
@@ -80,6 +81,7 @@ class Collector {
   ProcReader proc_reader_;  // after inner_, which it uses
   LiveGauge gauge_;
   uint32_t target_pid_ = 0;
+  std::atomic<bool> is_woken_ = false;  // and run() is to look why
   uint64_t next_check_ns_ = 0;
   uint64_t next_sweep_ns_ = 0;
   uint64_t sleep_ns_ = base::kMillisecondNs;  // at most, the next time

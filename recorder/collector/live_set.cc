@@ -16,22 +16,21 @@ size_t LiveSet::index_among_few(uint64_t address) const {
                              few_.begin());
 }
 
-bool LiveSet::insert_among_few(uint64_t address) {
-  if (index_among_few(address) != few_count_) return true;
+// A tree takes over when there are more.
+bool LiveSet::set_among_few(uint64_t address, bool is_live) {
+  const size_t index = index_among_few(address);
+  if ((index != few_count_) == is_live) return false;
+  if (!is_live) {
+    few_[index] = few_[--few_count_];
+    return true;
+  }
   if (few_count_ < kFew) {
     few_[few_count_++] = address >> kGranuleLog2 << kGranuleLog2;
     return true;
   }
   tree_.emplace();
   for (const uint64_t granule : few_) insert(granule);
-  return false;
-}
-
-bool LiveSet::erase_among_few(uint64_t address) {
-  const size_t index = index_among_few(address);
-  if (index == few_count_) return false;
-  few_[index] = few_[--few_count_];
-  return true;
+  return insert(address);
 }
 
 bool LiveSet::any_in(base::AddressRange range, MappedChunks mapped_chunks) const {

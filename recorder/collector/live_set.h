@@ -30,17 +30,24 @@ class LiveSet {
     const Leaf* leaf = tree_->find(address);
     return leaf != nullptr && (leaf->words[word_of(address)] & bit_of(address)) != 0;
   }
-  void insert(uint64_t address) {
-    if (!tree_ && insert_among_few(address)) [[unlikely]]
-      return;
-    tree_->leaf(address).words[word_of(address)] |= bit_of(address);
-  }
+  // False when the address was there already.
+  bool insert(uint64_t address) { return set(address, true); }
   // False when the address was not there.
-  bool erase(uint64_t address) {
+  bool erase(uint64_t address) { return set(address, false); }
+  // insert() or erase(), without a branch on `is_live`.
+  bool set(uint64_t address, bool is_live) {
     if (!tree_) [[unlikely]]
-      return erase_among_few(address);
-    if (!contains(address)) return false;
-    tree_->leaf(address).words[word_of(address)] &= ~bit_of(address);
+      return set_among_few(address, is_live);
+    Leaf* leaf = tree_->find(address);
+    if (leaf == nullptr) [[unlikely]] {
+      if (!is_live) return false;
+      leaf = &tree_->leaf(address);
+    }
+    uint64_t& word = leaf->words[word_of(address)];
+    const uint64_t bit = bit_of(address);
+    if (((word & bit) != 0) == is_live) [[unlikely]]
+      return false;
+    word ^= bit;
     return true;
   }
   // Whether a live block begins in the range, whose ends are multiples of 8.
@@ -60,8 +67,7 @@ class LiveSet {
   }
 
   size_t index_among_few(uint64_t address) const;  // few_count_ when it is not there
-  bool insert_among_few(uint64_t address);         // false: there is a tree now
-  bool erase_among_few(uint64_t address);
+  bool set_among_few(uint64_t address, bool is_live);
 
   // Until there is a tree: the addresses, rounded down to multiples of 8, in no order.
   std::array<uint64_t, kFew> few_;

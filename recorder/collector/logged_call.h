@@ -9,17 +9,27 @@
 
 namespace heaptape::recorder {
 
+// A failed call changes none, and neither does a resize in place.
+struct ChangedBlocks {
+  uint64_t given_up = 0;    // the block that was live before the call and is not after it; 0: none
+  uint64_t handed_out = 0;  // the block that is live after the call and was not before; 0: none
+};
+
+inline ChangedBlocks blocks_of(const schema::Event& event) {
+  if (event.address == event.freed_address) return {};
+  const bool gives_up = event.address != 0 || !schema::is_failed(event);
+  return {gives_up ? event.freed_address : 0, event.address};
+}
+
 struct LoggedCall {
   schema::Event event;  // as the tape will have it
   schema::FrameNumber stack = 0;
-  uint64_t given_up = 0;     // the block that was live before the call and is not after it; 0: none
-  uint64_t handed_out = 0;   // the block that is live after the call and was not before; 0: none
+  ChangedBlocks blocks;
   uint64_t stamp = 0;        // when the call ended (a release: began); 0: it has no stamp
-  uint64_t begin_stamp = 0;  // from here on `given_up` may belong to another thread
+  uint64_t begin_stamp = 0;  // from here on the block given up may belong to another thread
   uint64_t ticks = 0;        // of the stamp, or of the time mark right before it; 0: neither
 };
 
-// A failed call changes no block, and neither does a resize in place.
 inline LoggedCall to_logged_call(const Record& record, uint32_t thread, schema::FrameNumber stack) {
   LoggedCall call;
   call.stack = stack;
@@ -37,9 +47,7 @@ inline LoggedCall to_logged_call(const Record& record, uint32_t thread, schema::
     event.address = record.address;
     event.freed_address = record.old_address;
   }
-  if (event.address == event.freed_address) return call;
-  call.handed_out = event.address;
-  if (event.address != 0 || !schema::is_failed(event)) call.given_up = event.freed_address;
+  call.blocks = blocks_of(event);
   return call;
 }
 

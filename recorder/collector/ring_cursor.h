@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "recorder/collector/call_batch.h"
 #include "recorder/collector/logged_call.h"
 #include "recorder/collector/stack_table.h"
 #include "recorder/ring/session_layout.h"
@@ -44,6 +45,8 @@ class RingCursor {
   // Shows peek() what the producer has published up to now, and sees whether it is dead: then that
   // is all.
   void refresh();
+  // Its owner was dead at a refresh().
+  bool is_dead() const { return dead_; }
   // Once, when its owner was dead at a refresh() and all that it published is popped.
   bool comes_to_its_end() {
     if (!dead_ || end_noted_ || !(broken_ || drained())) return false;
@@ -64,6 +67,14 @@ class RingCursor {
     has_call_ = false;
   }
 
+  // Pops the next calls into `batch`, as many as lie in one segment and have an order() up to
+  // `last_order`: 0 for those without a stamp. None where none is visible, and at most `most`,
+  // which is not 0.
+  void take(CallBatch& batch, uint64_t last_order, uint32_t most = CallBatch::kMost);
+  // The calls of the last take() from this one on, which were not used, are to come again. Requires
+  // that nothing else was asked of the cursor since.
+  void return_from(const CallBatch& batch, uint32_t first);
+
   // Gives the words of popped calls back to the producer; wakes it if it waits and the ring is at
   // least half empty.
   void release();
@@ -73,8 +84,11 @@ class RingCursor {
   }
   // Everything that refresh() saw is popped.
   bool drained() const { return !has_call_ && tail_ == end_; }
-  // Nothing has been published since refresh(), or the ring is broken.
-  bool idle() const { return broken_ || ring_->head.load(std::memory_order_relaxed) == end_; }
+  // The ring holds enough for its producer to wake us, and some of it came after refresh().
+  bool is_half_full() const {
+    const uint64_t head = ring_->head.load(std::memory_order_relaxed);
+    return !broken_ && head != end_ && head - tail_ >= kRingWords / 2;
+  }
   // Its thread is in the middle of a resize that may have given `block` up already, and whose
   // record is yet to come.
   bool may_give_up(uint64_t block) const {
@@ -88,12 +102,17 @@ class RingCursor {
     forsaken_at_ = end_;
   }
 
+  // If the thread has made few calls in the last second, and none just now, the memory of all
+  // segments but its own goes back to the system: then true. Looks once a second.
+  bool trim_if_idle(uint64_t now_ns);
+
   // Makes the ring free for another thread. Its own must be dead; the cursor is not used again.
   void free_ring();
 
  private:
   bool decode();
   void let_go();
+  void remove_pages(uint64_t first_word, uint64_t end_word);
   void wake_producer();
   bool add_frame(const Record& frame);
   bool find_stack(uint64_t number, schema::FrameNumber& found) const;
@@ -109,6 +128,10 @@ class RingCursor {
   uint64_t end_ = 0;       // the published head, as last checked
   uint64_t released_ = 0;  // tail as the producer knows it
   uint64_t order_ = 0;
+  uint64_t order_before_ = 0;  // the call of peek()
+  uint64_t next_look_ns_ = 0;  // of trim_if_idle()
+  uint64_t seen_end_ = 0;      // end_ at the last one
+  uint64_t trimmed_at_ = 0;    // end_ then
   bool has_call_ = false;
   bool broken_ = false;
   bool dead_ = false;

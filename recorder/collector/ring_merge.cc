@@ -15,8 +15,15 @@ constexpr uint64_t kPatienceNs = kPatienceMs * base::kMillisecondNs;
 constexpr uint64_t kSureAfterNs = 1000 * base::kMillisecondNs;
 constexpr int kMaxDepth = 8;  // of calls that need another to come first
 
-bool later(const RingCursor* a, const RingCursor* b) {
-  return a->order() > b->order();
+// One for all merges of a thread: nothing in it outlasts a step of a drain.
+RingRun& shared_run() {
+  thread_local const auto run = std::make_unique<RingRun>();
+  return *run;
+}
+
+// It has a call that the drain up to `cut` is to write.
+bool is_visible(RingCursor& cursor, uint64_t cut) {
+  return cursor.peek() != nullptr && cursor.order() <= cut;
 }
 
 }  // namespace
@@ -97,72 +104,156 @@ bool RingMerge::is_drained() const {
 
 // While there is one thread, the ring's order is the order.
 void RingMerge::drain_unstamped(RingCursor& cursor) {
-  const Turn turn{&cursor, false, nullptr, 0};
-  for (const LoggedCall* call = cursor.peek(); call != nullptr && call->stamp == 0;
-       call = cursor.peek()) {
-    write(*call, turn);
-    cursor.pop();
+  RingRun& run = shared_run();
+  for (CallRun calls = run.take(cursor, 0); !calls.calls.empty(); calls = run.take(cursor, 0)) {
+    write(calls, IfLive::kCount);
     cursor.release_if_due();
   }
   note_end(cursor);
 }
 
-// Takes the ring with the oldest call, writes its calls while they are the oldest, and goes on with
-// the next ring. True when it must be called again because write() moved other rings on.
+// Takes the rings with the oldest calls, writes those that are older than all others, and goes on.
+// True when it must be called again because write() moved other rings on.
 bool RingMerge::drain_merged(uint64_t cut, uint64_t now_ns) {
   heap_.clear();
-  const auto visible = [cut](RingCursor* cursor) {
-    return cursor->peek() != nullptr && cursor->order() <= cut;
-  };
   for (const auto& cursor : cursors_) {
-    if (visible(cursor.get())) heap_.push_back(cursor.get());
+    if (is_visible(*cursor, cut)) heap_.push_back(cursor.get());
   }
-  std::ranges::make_heap(heap_, later);
+  std::ranges::make_heap(heap_, is_later);
   heap_stale_ = false;
   while (!heap_.empty() && !heap_stale_) {
-    std::ranges::pop_heap(heap_, later);
-    RingCursor* cursor = heap_.back();
-    const uint64_t next_order = heap_.size() > 1 ? heap_.front()->order() : kEverything;
-    do {
-      const bool patient = waiting_since_ns_ == 0 || now_ns - waiting_since_ns_ < kPatienceNs;
-      const Turn turn{cursor, cut != kEverything && patient, nullptr, 0};
-      if (write(*cursor->peek(), turn) == Written::kMustWait) {
-        if (waiting_since_ns_ == 0) waiting_since_ns_ = now_ns;
-        return false;
-      }
-      waiting_since_ns_ = 0;
-      cursor->pop();
-    } while (visible(cursor) && cursor->order() <= next_order);
-    cursor->release_if_due();
-    if (visible(cursor)) {
-      std::ranges::push_heap(heap_, later);
-    } else {
-      heap_.pop_back();
-      note_end(*cursor);
-    }
+    if (!write_next(cut, now_ns)) return false;
   }
   return heap_stale_;
 }
 
+// A step of that. False when it must wait for a call that is yet to be logged.
+bool RingMerge::write_next(uint64_t cut, uint64_t now_ns) {
+  RingRun& run = shared_run();
+  const CallRun calls = run.take(heap_, cut, most_ahead_);
+  const size_t written = write(calls, IfLive::kStop);
+  if (written != 0) waiting_since_ns_ = 0;
+  run.keep(written);
+  most_ahead_ = std::min(2 * most_ahead_, CallBatch::kMost);
+  bool must_wait = false;
+  if (written < calls.calls.size()) {
+    most_ahead_ = std::max(most_ahead_ / 4, 1u);
+    RingCursor& cursor = run.ring_of(written);
+    // A hostile thread may have changed what it logged.
+    if (is_visible(cursor, cut)) must_wait = !write_after_its_cause(cursor, cut, now_ns);
+  }
+  for (RingCursor* const cursor : run.rings()) put_back(*cursor, cut);
+  return !must_wait;
+}
+
+// Writes the next call of this ring, which hands out a live block. False: must wait.
+bool RingMerge::write_after_its_cause(RingCursor& cursor, uint64_t cut, uint64_t now_ns) {
+  const bool patient = waiting_since_ns_ == 0 || now_ns - waiting_since_ns_ < kPatienceNs;
+  const Turn turn{&cursor, cut != kEverything && patient, nullptr, 0};
+  if (write(*cursor.peek(), turn) == Written::kMustWait) {
+    if (waiting_since_ns_ == 0) waiting_since_ns_ = now_ns;
+    return false;
+  }
+  waiting_since_ns_ = 0;
+  cursor.pop();
+  return true;
+}
+
+void RingMerge::put_back(RingCursor& cursor, uint64_t cut) {
+  cursor.release_if_due();
+  if (!is_visible(cursor, cut)) {
+    note_end(cursor);
+  } else if (!heap_stale_) {  // else it is made anew
+    heap_.push_back(&cursor);
+    std::ranges::push_heap(heap_, is_later);
+  }
+}
+
+// Returns how many of the calls are written: all, or those before one that hands out a live block.
+size_t RingMerge::write(const CallRun& run, IfLive if_live) {
+  const size_t count = note_blocks(run.calls, if_live);
+  if (count == 0) return 0;
+  if (!ending_.empty()) [[unlikely]]
+    write_ends();
+  const std::span<const schema::Event> calls = run.calls.first(count);
+  if (by_frame_pointers_ && with_stacks_ == WithStacks::kYes) {
+    for (size_t i = 0; i < count; ++i) {
+      if (run.stacks[i] != 0) note_stack(run.stacks[i]);
+    }
+  }
+  if (sizes_ != nullptr) [[unlikely]] {
+    for (const schema::Event& call : calls) sizes_->add(call);
+  }
+  if (run.stamps == nullptr) {
+    clock_.note_call(run.ticks, false);
+    tape_.append(calls, run.stacks);
+    return count;
+  }
+  const std::span<const uint64_t> stamps(run.stamps, count);
+  for (size_t at = 0; at < count;) {
+    const size_t without_time = clock_.note_calls_without_time(stamps.subspan(at));
+    tape_.append(calls.subspan(at, without_time), run.stacks + at);
+    at += without_time;
+    if (at == count) break;
+    clock_.note_call(stamps[at], true);
+    tape_.append(calls[at], run.stacks[at]);
+    ++at;
+  }
+  return count;
+}
+
+// The live blocks after the calls. Returns how many of them are accounted for, as write() does.
+size_t RingMerge::note_blocks(std::span<const schema::Event> calls, IfLive if_live) {
+  for (size_t i = 0; i < calls.size(); ++i) {
+    const schema::Event& call = calls[i];
+    const OpKind kind = schema::op_info(call.op).kind;
+    if (kind == OpKind::kResize) [[unlikely]] {
+      const ChangedBlocks blocks = blocks_of(call);
+      if (blocks.handed_out != 0 && live_.contains(blocks.handed_out)) [[unlikely]] {
+        if (if_live == IfLive::kStop) return i;
+        ++unrepaired_inversions_;
+      }
+      note_changes(blocks, call.size);
+      continue;
+    }
+    const bool hands_out = kind == OpKind::kAllocate;
+    const uint64_t block = call.address | call.freed_address;  // one of them is 0
+    if (block == 0) [[unlikely]]
+      continue;
+    if (!live_.set(block, hands_out)) [[unlikely]] {
+      if (hands_out && if_live == IfLive::kStop) return i;
+      ++(hands_out ? unrepaired_inversions_ : unknown_frees_);
+    }
+    if (OwnMappings::may_have_one(block)) [[unlikely]]
+      hands_out ? own_mappings_.insert(block, call.size) : own_mappings_.erase(block);
+    asked_bytes_ += call.size;  // 0 of a release
+  }
+  return calls.size();
+}
+
+void RingMerge::note_changes(const ChangedBlocks& blocks, uint64_t size) {
+  if (blocks.given_up != 0) {
+    if (!live_.erase(blocks.given_up)) ++unknown_frees_;
+    own_mappings_.erase(blocks.given_up);
+  }
+  if (blocks.handed_out != 0) {
+    live_.insert(blocks.handed_out);
+    own_mappings_.insert(blocks.handed_out, size);
+    asked_bytes_ += size;
+  }
+}
+
 RingMerge::Written RingMerge::write(const LoggedCall& call, const Turn& turn) {
-  if (call.handed_out != 0 && live_.contains(call.handed_out)) [[unlikely]] {
+  if (call.blocks.handed_out != 0 && live_.contains(call.blocks.handed_out)) [[unlikely]] {
     // In this order: whoever is no longer at it has logged it.
-    const bool to_come = may_be_given_up(call.handed_out);
-    Written other = write_what_gave_up(call.handed_out, call.stamp, turn);
+    const bool to_come = may_be_given_up(call.blocks.handed_out);
+    Written other = write_what_gave_up(call.blocks.handed_out, call.stamp, turn);
     if (other == Written::kNo && to_come && turn.may_wait) other = Written::kMustWait;
     if (other == Written::kMustWait) return other;
-    if (other == Written::kNo && to_come) forsake(call.handed_out);
+    if (other == Written::kNo && to_come) forsake(call.blocks.handed_out);
     ++(other == Written::kYes ? repaired_inversions_ : unrepaired_inversions_);
   }
-  if (call.given_up != 0) {
-    if (!live_.erase(call.given_up)) ++unknown_frees_;
-    own_mappings_.erase(call.given_up);
-  }
-  if (call.handed_out != 0) {
-    live_.insert(call.handed_out);
-    own_mappings_.insert(call.handed_out, call.event.size);
-    asked_bytes_ += call.event.size;
-  }
+  note_changes(call.blocks, call.event.size);
   if (!ending_.empty()) [[unlikely]]
     write_ends();
   clock_.note_call(call.ticks, call.stamp != 0);
@@ -189,7 +280,7 @@ RingMerge::Written RingMerge::write_what_gave_up(uint64_t block, uint64_t stamp,
     if (turn.involves(cursor.get())) continue;
     cursor->refresh();
     const LoggedCall* next = cursor->peek();
-    if (next == nullptr || next->given_up != block || next->begin_stamp > stamp) continue;
+    if (next == nullptr || next->blocks.given_up != block || next->begin_stamp > stamp) continue;
     const Turn inner{cursor.get(), turn.may_wait, &turn, turn.depth + 1};
     if (write(*next, inner) == Written::kMustWait) return Written::kMustWait;
     cursor->pop();
@@ -217,8 +308,8 @@ bool RingMerge::has_written_up_to(uint64_t cut) const {
   });
 }
 
-bool RingMerge::idle() const {
-  return std::ranges::all_of(cursors_, [](const auto& cursor) { return cursor->idle(); });
+bool RingMerge::has_half_full_ring() const {
+  return std::ranges::any_of(cursors_, [](const auto& cursor) { return cursor->is_half_full(); });
 }
 
 void RingMerge::add_sample(schema::ProcessSample sample, uint64_t now_ns) {
@@ -245,6 +336,15 @@ std::vector<uint32_t> RingMerge::free_dead_rings() {
     return true;
   });
   return freed;
+}
+
+uint32_t RingMerge::trim_idle_rings(uint64_t now_ns, uint32_t most) {
+  uint32_t trimmed = 0;
+  for (const auto& cursor : cursors_) {
+    if (trimmed == most) break;
+    trimmed += cursor->trim_if_idle(now_ns) ? 1 : 0;
+  }
+  return trimmed;
 }
 
 bool RingMerge::all_owners_dead() const {

@@ -20,13 +20,16 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "recorder/collector/call_batch.h"
 #include "recorder/collector/live_set.h"
 #include "recorder/collector/live_sizes.h"
 #include "recorder/collector/own_mappings.h"
 #include "recorder/collector/ring_cursor.h"
+#include "recorder/collector/ring_run.h"
 #include "recorder/collector/stack_table.h"
 #include "recorder/collector/tape_clock.h"
 #include "recorder/collector/thread_names.h"
@@ -83,8 +86,9 @@ class RingMerge {
   // No call stamped up to `cut`, that of a drain(), is held back.
   bool has_written_up_to(uint64_t cut) const;
 
-  // The rings hold nothing that drain() has not seen.
-  bool idle() const;
+  // Whether a ring holds enough to have woken the collector, and some of it is new to drain().
+  // Looks at the head of each ring.
+  bool has_half_full_ring() const;
 
   // Fills in `sample.time_ns` and `sample.event`.
   void add_sample(schema::ProcessSample sample, uint64_t now_ns);
@@ -100,6 +104,8 @@ class RingMerge {
   // Frees the rings of threads that are dead, once they have been read to their end, and returns
   // their indices.
   std::vector<uint32_t> free_dead_rings();
+  // As RingCursor has it, of at most so many rings. Returns of how many.
+  uint32_t trim_idle_rings(uint64_t now_ns, uint32_t most);
   // The owners of all its rings are dead.
   bool all_owners_dead() const;
 
@@ -169,7 +175,15 @@ class RingMerge {
   bool end_is_sure(uint64_t now_ns) const;
   void drain_unstamped(RingCursor& cursor);
   bool drain_merged(uint64_t cut, uint64_t now_ns);
+  bool write_next(uint64_t cut, uint64_t now_ns);
+  bool write_after_its_cause(RingCursor& cursor, uint64_t cut, uint64_t now_ns);
+  void put_back(RingCursor& cursor, uint64_t cut);
   Written write(const LoggedCall& call, const Turn& turn);
+  // What to do with a call that hands out a block that is live.
+  enum class IfLive : uint8_t { kCount, kStop };
+  size_t write(const CallRun& run, IfLive if_live);
+  size_t note_blocks(std::span<const schema::Event> calls, IfLive if_live);
+  void note_changes(const ChangedBlocks& blocks, uint64_t size);
   Written write_what_gave_up(uint64_t block, uint64_t stamp, const Turn& turn);
   bool may_be_given_up(uint64_t block) const;
   void forsake(uint64_t block);
@@ -196,7 +210,9 @@ class RingMerge {
   uint64_t ending_since_ns_ = 0;  // when the first of them was seen
   uint64_t drain_ns_ = 0;
   bool process_is_gone_ = false;
-  bool heap_stale_ = false;        // write() took calls from other rings
+  bool heap_stale_ = false;  // write() took calls from other rings
+  // How many calls of a ring are read at a time: few while many of them hand out live blocks.
+  uint32_t most_ahead_ = CallBatch::kMost;
   uint64_t waiting_since_ns_ = 0;  // 0: not waiting
   uint64_t repaired_inversions_ = 0;
   uint64_t unrepaired_inversions_ = 0;

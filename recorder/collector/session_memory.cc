@@ -22,9 +22,9 @@ namespace {
 
 // The first block and the first rings get their memory at once, so that a lack of it shows here, as
 // a sentence, and not while the program runs. The others get theirs as they are used.
-constexpr uint32_t kFirstRings = 8;
+constexpr uint32_t kFirstRings = 2;
 // A session has as many rings as our limits leave room for, but at least these.
-constexpr uint32_t kFewestRings = 1u << 10;
+constexpr uint32_t kFewestRings = 1u << 8;
 
 std::string no_room_text(uint64_t bytes, const std::string& limit) {
   return "no room for the " + std::to_string(bytes >> 20) +

@@ -49,6 +49,20 @@ void TapeClock::add(uint64_t ticks, bool is_stamp) {
   put(time_of(ticks));
 }
 
+size_t TapeClock::note_calls_without_time(std::span<const uint64_t> stamps) {
+  if (!has_ticks_) return stamps.size();
+  const uint64_t left = next_event_ - std::min(next_event_, tape_.events());
+  stamps = stamps.first(std::min<size_t>(stamps.size(), left));
+  size_t count = 0;
+  for (const uint64_t stamp : stamps) {
+    if (elapsed(last_ticks_, stamp) > ticks_per_ms_) break;
+    last_ticks_ = stamp;
+    ++count;
+  }
+  last_is_stamp_ |= count != 0;
+  return count;
+}
+
 void TapeClock::end_pause() {
   if (pause_ns_ >= time_ns_ + kPauseNs) put(pause_ns_);
   pause_ns_ = 0;

@@ -7,7 +7,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "recorder/ring/session_layout.h"
 #include "schema/tape/tape_encoder.h"
@@ -36,6 +38,9 @@ class TapeClock {
     last_ticks_ = ticks;
     last_is_stamp_ = is_stamp;
   }
+  // The same for the first of many calls with these stamps, as far as none gets a time. Returns how
+  // many those are.
+  size_t note_calls_without_time(std::span<const uint64_t> stamps);
   // It ends, having found so many calls.
   void end_drain(uint64_t calls);
   // The process has ended, or is left: there are no more drains.

@@ -19,7 +19,16 @@ constexpr uint32_t kNoMoreLooks = UINT32_MAX;
 
 ThreadState unattached_state = {};
 
+// Has no room for another segment. Otherwise it is or was closed for a moment.
+bool is_full(const RingHeader& ring, uint64_t head) {
+  return head + kSegmentWords - ring.tail.load() > kRingWords;
+}
+
+// Announces that it enters the next segment.
 bool has_room(ThreadState& state) {
+  state.ring->entered.store(state.head + kSegmentWords);  // before the look at `closed`
+  if (state.ring->closed.load() != 0) [[unlikely]]
+    return false;
   if (state.head + kSegmentWords - state.tail <= kRingWords) return true;
   // Sequentially consistent, for wait_for_room: either this sees the collector's new tail, or the
   // collector sees producer_waits.
@@ -59,6 +68,7 @@ bool wait_for_room(ThreadState& state) {
   if (header.waited_in_vain_at == header.progress) return false;
   if (process.quiet && header.ticks_per_ms == 0) return false;  // no way to tell the time
   RingHeader& ring = *state.ring;
+  const bool was_full = is_full(ring, state.head);
   Patience patience(header, sign_of_progress(state));
   bool lasts = true;
   while (!has_room(state) && !session_is_over() && lasts) {
@@ -73,8 +83,10 @@ bool wait_for_room(ThreadState& state) {
     header.waited_in_vain_at = header.progress.load();
   }
   ring.producer_waits.store(0);
-  ring.stalls.fetch_add(1, std::memory_order_relaxed);
-  ring.stall_ns.fetch_add(patience.waited_ns(), std::memory_order_relaxed);
+  if (was_full) {
+    ring.stalls.fetch_add(1, std::memory_order_relaxed);
+    ring.stall_ns.fetch_add(patience.waited_ns(), std::memory_order_relaxed);
+  }
   return has_room(state);
 }
 
@@ -97,8 +109,9 @@ bool enter_segment(ThreadState& state) {
     state.ring->head.store(state.head, std::memory_order_release);
   }
   if (!has_room(state)) {
-    const bool may_wait = process.session.header().on_full == OnFull::kBlock && !state.dropping;
-    if (!may_wait || !wait_for_room(state)) {
+    const bool may_wait =
+        process.session.header().on_full == OnFull::kBlock || !is_full(*state.ring, state.head);
+    if (!may_wait || state.dropping || !wait_for_room(state)) {
       state.dropping = !session_is_over();
       return false;
     }

@@ -56,6 +56,45 @@ constexpr uint64_t time_mark(uint64_t ticks) {
   return ticks << kAddressShift | kTimeMarkOp;
 }
 
+// Where the parts of a record are, by the low byte of its first word.
+struct RecordShape {
+  uint8_t words = 0;    // 0: no record
+  uint8_t size_at = 0;  // 0: it has none, here and below
+  uint8_t alignment_at = 0;
+  uint8_t old_address_at = 0;
+  uint8_t stack_at = 0;
+  bool is_stamped = false;
+  bool has_more = false;  // than an address and a size
+  OpKind kind = OpKind::kAllocate;
+};
+
+struct RecordShapes {
+  RecordShape rows[256];
+};
+
+constexpr RecordShapes make_record_shapes() {
+  RecordShapes shapes{};
+  for (uint32_t low = 0; low < 256; ++low) {
+    const auto op = static_cast<uint8_t>(low & kOpMask);
+    if (!schema::is_valid_op(op)) continue;
+    const schema::OpInfo& info = schema::op_info(static_cast<Op>(op));
+    RecordShape& shape = shapes.rows[low];
+    shape.kind = info.kind;
+    shape.is_stamped = (low & kStampedFlag) != 0;
+    uint8_t words = 1;
+    if (shape.is_stamped) words += info.kind == OpKind::kResize ? 2 : 1;
+    if (info.kind != OpKind::kRelease) shape.size_at = words++;
+    if (info.aligned) shape.alignment_at = words++;
+    if (info.kind == OpKind::kResize) shape.old_address_at = words++;
+    if ((low & kStackFlag) != 0) shape.stack_at = words++;
+    shape.words = words;
+    shape.has_more = shape.alignment_at != 0 || shape.old_address_at != 0 || shape.stack_at != 0;
+  }
+  return shapes;
+}
+
+inline constexpr RecordShapes kRecordShapes = make_record_shapes();
+
 // A record as read. The meaning of `address` depends on the op (see above).
 struct Record {
   Op op = Op::kMalloc;
@@ -98,25 +137,19 @@ inline ReadRecord read_record(const uint64_t* words, uint32_t available, Record&
     record.words = 2;
     return ReadRecord::kFrame;
   }
-  if (!schema::is_valid_op(stored)) return ReadRecord::kCorrupt;
+  const RecordShape& shape = kRecordShapes.rows[first & 0xff];
+  if (shape.words == 0 || shape.words > available) return ReadRecord::kCorrupt;
+  const auto word_at = [words](uint8_t at) { return at != 0 ? load_word(words + at) : 0; };
   record.op = static_cast<Op>(stored);
   record.address = first >> kAddressShift;
-  const schema::OpInfo& info = schema::op_info(record.op);
-  const bool stamped = (first & kStampedFlag) != 0;
-  const uint32_t stamps = stamped ? (info.kind == OpKind::kResize ? 2 : 1) : 0;
-  const uint32_t fields = info.kind == OpKind::kRelease                  ? 0
-                          : info.kind == OpKind::kResize || info.aligned ? 2
-                                                                         : 1;
-  const bool has_stack = (first & kStackFlag) != 0;
-  record.words = 1 + stamps + fields + (has_stack ? 1 : 0);
-  if (record.words > available) return ReadRecord::kCorrupt;
-  record.stamp = stamps > 0 ? load_word(words + 1) : 0;
-  record.begin_stamp = stamps > 1 ? load_word(words + 2) : record.stamp;
-  const uint64_t* rest = words + 1 + stamps;
-  record.size = fields > 0 ? load_word(rest) : 0;
-  record.alignment = info.aligned ? load_word(rest + 1) : 0;
-  record.stack = has_stack ? load_word(rest + fields) : 0;
-  record.old_address = info.kind == OpKind::kResize ? load_word(rest + 1) : 0;
+  record.stamp = word_at(shape.is_stamped ? 1 : 0);
+  const bool has_begin = shape.is_stamped && shape.kind == OpKind::kResize;
+  record.begin_stamp = has_begin ? load_word(words + 2) : record.stamp;
+  record.size = word_at(shape.size_at);
+  record.alignment = word_at(shape.alignment_at);
+  record.old_address = word_at(shape.old_address_at);
+  record.stack = word_at(shape.stack_at);
+  record.words = shape.words;
   return ReadRecord::kRecord;
 }
 

@@ -22,7 +22,7 @@ namespace heaptape::recorder {
 
 inline constexpr char kSessionName[] = "heaptape-session";     // of its memory, in /proc/PID/maps
 inline constexpr uint64_t kSessionMagic = 0x316e6f6973736548;  // "Hession1"
-inline constexpr uint32_t kLayoutVersion = 9;
+inline constexpr uint32_t kLayoutVersion = 10;
 
 // Recorded processes, and recorded threads, alive at one time: as many as Linux gives process ids
 // by default. A session has fewer rings if its caller's limits do not allow for all.
@@ -30,8 +30,8 @@ inline constexpr uint32_t kBlockParts = 1u << 10;
 inline constexpr uint32_t kBlocks = 32;
 inline constexpr uint32_t kProcessSlots = kBlocks * kBlockParts;
 inline constexpr uint32_t kRings = kBlocks * kBlockParts;
-inline constexpr uint32_t kRingWords = 1u << 14;    // 128 KiB: see docs/benchmarks.md
-inline constexpr uint32_t kSegmentWords = 1u << 9;  // between two looks at the collector
+inline constexpr uint32_t kRingWords = 1u << 16;    // 512 KiB: docs/decisions/0039-bulk.md
+inline constexpr uint32_t kSegmentWords = 1u << 9;  // between two looks at the collector: one page
 inline constexpr uint32_t kProgramBytes = 64;
 inline constexpr uint32_t kThreadNameBytes = 16;  // TASK_COMM_LEN
 inline constexpr uint32_t kMostStackFrames = 256;
@@ -188,6 +188,10 @@ enum class RingState : uint32_t {
 // - The reader stores `tail` when it is done with the words before it. The writer overwrites
 //   nothing at or after `tail`: it enters a segment only once the whole segment is free.
 // - A thread's records outlive it: the ring is free only when the collector says so.
+// - The reader takes the memory of a thread that has long been idle, but for the segment that it is
+//   in: it stores `closed`, and takes no page before `entered`. The writer stores `entered` before
+//   it looks at `closed`, so one of the two sees the other; a writer that finds the ring closed
+//   waits as if it were full.
 // - A hostile writer can put anything anywhere in here, at any time. At worst the collector gives
 //   up on its ring, or writes calls on the tape of its process that were never made. It cannot make
 //   the collector read elsewhere or wait. (recorder/collector/ring_cursor.h)
@@ -197,7 +201,9 @@ struct alignas(64) RingHeader {
   // The block that a resize under way may have given up already; 0 if none. Stored before the call,
   // cleared after its record is published.
   std::atomic<uint64_t> resizing;
-  uint64_t padding0[6];
+  // Where the segment ends that the producer writes to, or wants to.
+  std::atomic<uint64_t> entered;
+  uint64_t padding0[5];
 
   // Written by the collector, a few times a drain. `space` is a futex that the collector increments
   // and wakes while the producer has `producer_waits` set.
@@ -212,7 +218,8 @@ struct alignas(64) RingHeader {
   std::atomic<uint32_t> process_slot;  // written again while owned, if its process joins anew
   std::atomic<uint64_t> process_serial;
   std::atomic<uint32_t> thread_id;  // as the thread sees itself
-  uint32_t padding2;
+  // Written by the collector: 1 while it takes pages from the ring, which takes microseconds.
+  std::atomic<uint32_t> closed;
 
   // Written by the producer when it waits or loses a call; cleared by the collector when it frees
   // the ring.

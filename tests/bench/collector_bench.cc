@@ -5,8 +5,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
+#include <vector>
 
 #include "base/check.h"
 #include "base/output_file.h"
@@ -22,8 +25,9 @@ namespace {
 // Producers without threads: write records of random mallocs and frees as fast as they are drained.
 class FakeSession {
  public:
-  FakeSession()
-      : base_(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+  explicit FakeSession(uint32_t rings)
+      : blocks_(rings),
+        base_(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
     HEAPTAPE_CHECK(base_ != MAP_FAILED);
   }
@@ -31,21 +35,26 @@ class FakeSession {
 
   SessionView view() const { return SessionView(base_, kBytes); }
 
-  // Appends records for one malloc or free of a random slot, until the ring holds `words`.
-  void fill(uint32_t ring_index, uint64_t words, bool stamped) {
-    RingHeader& ring = view().ring(ring_index);
-    uint64_t head = ring.head;
-    const uint64_t end = ring.tail + words;
-    while (head + 2 * kMaxRecordWords < end) {
+  // From now on every call is a malloc.
+  void leave_frees_out() { frees_are_unseen_ = true; }
+
+  // Appends records for one malloc or free of a random slot, each in any of the rings, until one
+  // holds `words`.
+  void fill(uint32_t rings, uint64_t words, bool stamped) {
+    for (;;) {
+      const auto index = static_cast<uint32_t>(random_.below(rings));
+      RingHeader& ring = view().ring(index);
+      uint64_t head = ring.head.load(std::memory_order_relaxed);
+      if (head + 2 * kMaxRecordWords >= ring.tail.load(std::memory_order_relaxed) + words) return;
       const uint64_t segment_end = (head / kSegmentWords + 1) * kSegmentWords;
       if (segment_end - head < kMaxRecordWords) {
-        put(ring_index, head, 0);
+        put(index, head, kSegmentEndOp);
         head = segment_end;
-        continue;
+      } else {
+        put_record(index, head, stamped);
       }
-      put_record(ring_index, head, stamped);
+      ring.head.store(head, std::memory_order_relaxed);
     }
-    ring.head = head;
   }
 
  private:
@@ -60,15 +69,16 @@ class FakeSession {
     put(ring, head++, first_word(is_free ? Op::kFree : Op::kMalloc, block, stamped));
     if (stamped) put(ring, head++, ++stamp_);
     if (!is_free) put(ring, head++, 16 + random_.below(1024));
-    address = is_free ? 0 : block;
+    address = is_free || frees_are_unseen_ ? 0 : block;
   }
 
   static constexpr uint64_t kBytes = session_bytes(kRings);
 
-  void* base_;
   tests::Random random_{1};
   uint64_t stamp_ = 0;
-  uint64_t blocks_[2][4096] = {};
+  bool frees_are_unseen_ = false;
+  std::vector<std::array<uint64_t, 4096>> blocks_;  // by ring
+  void* base_;
 };
 
 // Takes chunks for nothing: what is left is the work of the draining thread.
@@ -87,16 +97,18 @@ class NoWriter : public schema::ChunkSink {
 };
 
 enum class Sizes : bool { kNo, kCounted };
+enum class Frees : bool { kAll, kUnseen };
 
 void drain(benchmark::State& state, schema::TapeEncoder& tape, uint32_t rings, bool stamped,
-           Sizes sizes = Sizes::kNo) {
-  FakeSession session;
+           Sizes sizes = Sizes::kNo, Frees frees = Frees::kAll) {
+  FakeSession session(rings);
+  if (frees == Frees::kUnseen) session.leave_frees_out();
   RingMerge merge(session.view(), 0, tape, 0);
   if (sizes == Sizes::kCounted) merge.count_sizes();
   for (uint32_t ring = 0; ring < rings; ++ring) merge.add_ring(ring);
   uint64_t events = 0;
   for (auto _ : state) {
-    for (uint32_t ring = 0; ring < rings; ++ring) session.fill(ring, kRingWords / 2, stamped);
+    session.fill(rings, std::max(kRingWords / 2 / rings, 64u), stamped);
     const auto begin = std::chrono::steady_clock::now();
     events += merge.drain(RingMerge::kEverything, 1);
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
@@ -107,10 +119,11 @@ void drain(benchmark::State& state, schema::TapeEncoder& tape, uint32_t rings, b
                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-void drain(benchmark::State& state, uint32_t rings, bool stamped, Sizes sizes = Sizes::kNo) {
+void drain(benchmark::State& state, uint32_t rings, bool stamped, Sizes sizes = Sizes::kNo,
+           Frees frees = Frees::kAll) {
   NoWriter writer;
   schema::TapeEncoder tape(writer);
-  drain(state, tape, rings, stamped, sizes);
+  drain(state, tape, rings, stamped, sizes, frees);
 }
 
 void BM_DrainOneThread(benchmark::State& state) {
@@ -121,6 +134,16 @@ void BM_DrainOneStampedThread(benchmark::State& state) {
 }
 void BM_DrainTwoThreads(benchmark::State& state) {
   drain(state, 2, true);
+}
+void BM_DrainEightThreads(benchmark::State& state) {
+  drain(state, 8, true);
+}
+void BM_DrainThousandThreads(benchmark::State& state) {
+  drain(state, 1000, true);
+}
+// Each malloc hands out a block that seems to be live, as where no hook sees the frees.
+void BM_DrainTwoThreadsInDoubt(benchmark::State& state) {
+  drain(state, 2, true, Sizes::kNo, Frees::kUnseen);
 }
 // As for `record --live`.
 void BM_DrainOneThreadLive(benchmark::State& state) {
@@ -177,6 +200,9 @@ BENCHMARK(BM_DrainOneThread)->UseManualTime();
 BENCHMARK(BM_DrainOneThreadLive)->UseManualTime();
 BENCHMARK(BM_DrainOneStampedThread)->UseManualTime();
 BENCHMARK(BM_DrainTwoThreads)->UseManualTime();
+BENCHMARK(BM_DrainEightThreads)->UseManualTime();
+BENCHMARK(BM_DrainThousandThreads)->UseManualTime();
+BENCHMARK(BM_DrainTwoThreadsInDoubt)->UseManualTime();
 BENCHMARK(BM_DrainAndWriteOneThread)->UseManualTime();
 
 }  // namespace

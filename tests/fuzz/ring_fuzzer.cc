@@ -143,7 +143,7 @@ class Play {
   void disturb(RingHeader& ring) {
     const uint8_t what = input_.byte();
     const uint64_t value = input_.word();
-    switch (what % 7) {
+    switch (what % 8) {
       case 0:
         ring.head = value;
         return;
@@ -159,6 +159,10 @@ class Play {
       case 4:
         ring.lost_full = ring.lost_stopped = ring.stalls = ring.stall_ns = value;
         return;
+      case 6:
+        ring.entered = value;
+        ring.closed = static_cast<uint32_t>(value);
+        return;
       case 5:
         ring.resizing = value % 2 == 0 ? value : 16 * (value / 2 % 8);
         return;
@@ -172,7 +176,8 @@ class Play {
     const uint8_t back = input_.byte();
     now_ns_ += back % 8 * kTickNs;
     merge_.drain(back == 0 ? Merge::kEverything : clock_ - back, now_ns_);
-    merge_.idle();
+    merge_.has_half_full_ring();
+    merge_.trim_idle_rings(now_ns_, 1);
   }
 
   void free_rings() {

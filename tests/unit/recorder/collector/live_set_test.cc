@@ -35,6 +35,14 @@ TEST_P(LiveSetTest, HoldsWhatWasInsertedAndNotErased) {
   EXPECT_FALSE(live.contains(0x5000));
 }
 
+TEST_P(LiveSetTest, SaysWhenItIsThereAlready) {
+  EXPECT_TRUE(live.insert(0x5000));
+  EXPECT_FALSE(live.insert(0x5000));
+  EXPECT_TRUE(live.contains(0x5000));
+  EXPECT_TRUE(live.set(0x5000, false));
+  EXPECT_FALSE(live.set(0x5000, false));
+}
+
 TEST_P(LiveSetTest, SaysWhenThereIsNothingToErase) {
   EXPECT_FALSE(live.erase(0x5000));
   live.insert(0x5000);

@@ -1,14 +1,18 @@
 #include "recorder/collector/ring_cursor.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "base/address/address_range.h"
+#include "base/address/pages.h"
+#include "base/clock.h"
 #include "schema/tape/tape_writer.h"
 #include "tests/support/fake_session.h"
 #include "tests/support/tapes.h"
@@ -19,6 +23,7 @@ namespace {
 
 using tests::free_record;
 using tests::malloc_record;
+using tests::realloc_record;
 
 class RingCursorTest : public testing::Test {
  protected:
@@ -27,7 +32,7 @@ class RingCursorTest : public testing::Test {
     cursor_.refresh();
     std::vector<uint64_t> addresses;
     while (const LoggedCall* call = cursor_.peek()) {
-      addresses.push_back(call->given_up + call->handed_out);
+      addresses.push_back(call->blocks.given_up + call->blocks.handed_out);
       cursor_.pop();
     }
     return addresses;
@@ -39,7 +44,34 @@ class RingCursorTest : public testing::Test {
   static std::string bytes_of(const RingHeader& ring) {
     return {reinterpret_cast<const char*>(&ring), sizeof ring};
   }
+  uint32_t take(uint64_t last_order) {
+    cursor_.take(batch_, last_order);
+    return batch_.count;
+  }
   uint64_t tail() const { return pen_.header().tail; }
+
+  // As if the ring had been filled before.
+  void fill_the_rest() {
+    for (uint64_t at = pen_.head(); at < kRingWords; ++at) session_.view().words(3)[at] = ~at;
+  }
+  bool trim_at_ms(uint64_t ms) { return cursor_.trim_if_idle(ms * base::kMillisecondNs); }
+  // The segments of the ring that have memory.
+  std::vector<uint64_t> segments_with_memory() const {
+    std::vector<unsigned char> resident(kSegments);
+    EXPECT_EQ(mincore(session_.view().words(3), kRingBytes, resident.data()), 0);
+    std::vector<uint64_t> segments;
+    for (uint64_t i = 0; i < kSegments; ++i) {
+      if ((resident[i] & 1) != 0) segments.push_back(i);
+    }
+    return segments;
+  }
+  static std::vector<uint64_t> every_segment() {
+    std::vector<uint64_t> segments(kSegments);
+    std::iota(segments.begin(), segments.end(), 0);
+    return segments;
+  }
+  static constexpr uint64_t kSegments = kRingWords / kSegmentWords;
+  static_assert(kSegmentWords * sizeof(uint64_t) == base::kPageBytes);
 
   tests::FakeSession session_;
   tests::RingPen pen_{session_, 3, 0, 17};
@@ -48,6 +80,7 @@ class RingCursorTest : public testing::Test {
       std::move(*schema::TapeWriter::create(dir_.file("a.tape"), tests::sample_header()));
   StackTable stacks_{tape_->encoder()};
   RingCursor cursor_{session_.view(), 3, 5, &stacks_};
+  CallBatch batch_;
   uint64_t last_ = 0;
 };
 
@@ -71,25 +104,40 @@ TEST_F(RingCursorTest, GivesACallTheTimeMarkBeforeIt) {
 TEST_F(RingCursorTest, SeesNothingInAnEmptyRing) {
   EXPECT_EQ(read_all(), std::vector<uint64_t>());
   EXPECT_TRUE(cursor_.drained());
-  EXPECT_TRUE(cursor_.idle());
+}
+
+TEST_F(RingCursorTest, IsNotHalfFullOfWhatCannotBeReadNow) {
+  write_frees(kRingWords / 2);
+  cursor_.refresh();
+  ASSERT_NE(cursor_.peek(), nullptr);
+  EXPECT_FALSE(cursor_.is_half_full()) << "or the collector would never sleep";
+  write_frees(1);
+  EXPECT_TRUE(cursor_.is_half_full());
 }
 
 TEST_F(RingCursorTest, SeesRecordsOnlyOnceItIsRefreshed) {
   pen_.write(malloc_record(0x1000));
   EXPECT_EQ(cursor_.peek(), nullptr);
-  EXPECT_FALSE(cursor_.idle());
   EXPECT_EQ(read_all(), std::vector<uint64_t>{0x1000});
-  EXPECT_TRUE(cursor_.idle());
+}
+
+TEST_F(RingCursorTest, IsHalfFullUntilItsCallsArePopped) {
+  write_frees(kRingWords / 2 - 1);
+  EXPECT_FALSE(cursor_.is_half_full());
+  write_frees(1);
+  EXPECT_TRUE(cursor_.is_half_full());
+  read_all();
+  EXPECT_FALSE(cursor_.is_half_full());
 }
 
 TEST_F(RingCursorTest, PeeksAtTheSameRecordUntilItIsPopped) {
   pen_.write(malloc_record(0x1000)).write(malloc_record(0x2000));
   cursor_.refresh();
-  EXPECT_EQ(cursor_.peek()->handed_out, 0x1000u);
-  EXPECT_EQ(cursor_.peek()->handed_out, 0x1000u);
+  EXPECT_EQ(cursor_.peek()->blocks.handed_out, 0x1000u);
+  EXPECT_EQ(cursor_.peek()->blocks.handed_out, 0x1000u);
   EXPECT_FALSE(cursor_.drained());
   cursor_.pop();
-  EXPECT_EQ(cursor_.peek()->handed_out, 0x2000u);
+  EXPECT_EQ(cursor_.peek()->blocks.handed_out, 0x2000u);
 }
 
 TEST_F(RingCursorTest, StepsOverTheEmptyEndsOfSegments) {
@@ -127,11 +175,139 @@ TEST_F(RingCursorTest, OrderNeverDecreases) {
   EXPECT_EQ(orders, (std::vector<uint64_t>{50, 50, 60}));
 }
 
+// A batch of each kind of record is what single calls are.
+TEST_F(RingCursorTest, TakesCallsAsTheyAre) {
+  Record aligned = malloc_record(0x3000, 0, 77);
+  aligned.op = Op::kMemalign;
+  aligned.alignment = 512;
+  pen_.write_words({time_mark(12345)})
+      .write(malloc_record(0x1000))
+      .write(free_record(0x1000))
+      .write(aligned)
+      .write(realloc_record(0x3000, 0x4000))
+      .write(malloc_record(0));
+  cursor_.refresh();
+  cursor_.take(batch_, 0);
+  ASSERT_EQ(batch_.count, 5u);
+  EXPECT_EQ(batch_.ticks, 12345u);
+  EXPECT_FALSE(batch_.is_stamped);
+  EXPECT_EQ(batch_.events[0], (schema::Event{Op::kMalloc, 5, 32, 0, 0x1000, 0}));
+  EXPECT_EQ(batch_.events[1], (schema::Event{Op::kFree, 5, 0, 0, 0, 0x1000}));
+  EXPECT_EQ(batch_.events[2], (schema::Event{Op::kMemalign, 5, 77, 512, 0x3000, 0}));
+  EXPECT_EQ(batch_.events[3].freed_address, 0x3000u);
+  EXPECT_EQ(batch_.events[3].address, 0x4000u);
+  EXPECT_EQ(batch_.events[4].address, 0u);
+  EXPECT_TRUE(cursor_.drained());
+  cursor_.take(batch_, 0);
+  EXPECT_EQ(batch_.count, 0u);
+}
+
+TEST_F(RingCursorTest, TakesThoseUpToAnOrder) {
+  pen_.write(free_record(0x1000, 10)).write(free_record(0x2000, 20)).write(free_record(0x3000, 21));
+  cursor_.refresh();
+  EXPECT_EQ(take(9), 0u);
+  EXPECT_EQ(take(20), 2u);
+  EXPECT_TRUE(batch_.is_stamped);
+  EXPECT_EQ(batch_.stamps[1], 20u);
+  EXPECT_EQ(take(20), 0u);
+  EXPECT_EQ(take(21), 1u);
+}
+
+TEST_F(RingCursorTest, TakesCallsWithAStampApartFromThoseWithout) {
+  pen_.write(free_record(0x1000)).write(free_record(0x2000)).write(free_record(0x3000, 30));
+  cursor_.refresh();
+  EXPECT_EQ(take(100), 2u);
+  EXPECT_FALSE(batch_.is_stamped);
+  EXPECT_EQ(take(100), 1u);
+  EXPECT_TRUE(batch_.is_stamped);
+}
+
+TEST_F(RingCursorTest, TakesThoseOfASegmentAtATime) {
+  write_frees(kSegmentWords + 3);
+  cursor_.refresh();
+  EXPECT_EQ(take(0), kSegmentWords);
+  EXPECT_EQ(take(0), 3u);
+}
+
+// A time mark, a frame and the rest of a segment lie between calls.
+TEST_F(RingCursorTest, TakesNoCallBehindATimeMark) {
+  pen_.write(free_record(0x1000)).write_words({time_mark(9)}).write(free_record(0x2000));
+  cursor_.refresh();
+  EXPECT_EQ(take(0), 1u);
+  EXPECT_EQ(batch_.ticks, 0u);
+  EXPECT_EQ(take(0), 1u);
+  EXPECT_EQ(batch_.ticks, 9u);
+}
+
+TEST_F(RingCursorTest, TakesCallsUpToAWordThatIsNoRecord) {
+  pen_.write(free_record(0x1000)).write_words({63}).write(free_record(0x2000));
+  cursor_.refresh();
+  EXPECT_EQ(take(0), 1u);
+  EXPECT_FALSE(cursor_.broken());
+  EXPECT_EQ(take(0), 0u);
+  EXPECT_TRUE(cursor_.broken());
+}
+
+TEST_F(RingCursorTest, TakesNoResizeOfAnAddressThatCannotBe) {
+  pen_.write(free_record(0x1000)).write(realloc_record(base::kAddressLimit, 0x2000));
+  cursor_.refresh();
+  EXPECT_EQ(take(0), 1u);
+  EXPECT_EQ(take(0), 0u);
+  EXPECT_TRUE(cursor_.broken());
+}
+
+TEST_F(RingCursorTest, TakesNoRecordThatEndsBehindTheHead) {
+  pen_.write(free_record(0x1000)).write_words({first_word(Op::kMalloc, 0x2000, false)});
+  cursor_.refresh();
+  EXPECT_EQ(take(0), 1u);
+  EXPECT_EQ(take(0), 0u);
+  EXPECT_TRUE(cursor_.broken());
+}
+
+TEST_F(RingCursorTest, TakesAgainWhatWasReturned) {
+  pen_.write_words({time_mark(77)});
+  for (uint64_t i = 1; i <= 4; ++i) pen_.write(free_record(i * 0x1000));
+  cursor_.refresh();
+  ASSERT_EQ(take(0), 4u);
+  cursor_.return_from(batch_, 2);
+  EXPECT_FALSE(cursor_.drained());
+  ASSERT_EQ(take(0), 2u);
+  EXPECT_EQ(batch_.events[0].freed_address, 0x3000u);
+  cursor_.return_from(batch_, 2);
+  EXPECT_TRUE(cursor_.drained());
+}
+
+TEST_F(RingCursorTest, ReturnsAWholeBatchWithItsTimeAndOrder) {
+  pen_.write(free_record(0x1000, 10)).write(free_record(0x2000, 20)).write(free_record(0x3000, 30));
+  cursor_.refresh();
+  ASSERT_EQ(take(100), 3u);
+  cursor_.return_from(batch_, 1);
+  ASSERT_NE(cursor_.peek(), nullptr);
+  EXPECT_EQ(cursor_.order(), 20u) << "and not 30";
+  ASSERT_EQ(take(20), 1u);
+  cursor_.return_from(batch_, 0);
+  ASSERT_EQ(take(20), 1u);
+  ASSERT_EQ(take(100), 1u);
+  cursor_.return_from(batch_, 0);
+  ASSERT_NE(cursor_.peek(), nullptr);
+  EXPECT_EQ(cursor_.order(), 30u);
+}
+
+TEST_F(RingCursorTest, ReturnsTheTimeMarkOfAWholeBatch) {
+  pen_.write_words({time_mark(77)}).write(free_record(0x1000));
+  cursor_.refresh();
+  ASSERT_EQ(take(0), 1u);
+  cursor_.return_from(batch_, 0);
+  ASSERT_NE(cursor_.peek(), nullptr);
+  EXPECT_EQ(cursor_.peek()->ticks, 77u);
+}
+
 TEST_F(RingCursorTest, GivesUpAtAWordThatIsNoRecord) {
   pen_.write(malloc_record(0x1000)).write_words({63}).write(malloc_record(0x2000));
   EXPECT_EQ(read_all(), std::vector<uint64_t>{0x1000});
   EXPECT_TRUE(cursor_.broken());
-  EXPECT_TRUE(cursor_.idle());
+  write_frees(kRingWords - 10);
+  EXPECT_FALSE(cursor_.is_half_full());
 }
 
 TEST_F(RingCursorTest, GivesUpAtARecordAcrossTheEndOfASegment) {
@@ -157,7 +333,7 @@ TEST_F(RingCursorTest, ReadsTheHighestAddressThatATapeCanHold) {
   pen_.write(tests::realloc_record(base::kAddressLimit - 1, 0x1000));
   cursor_.refresh();
   ASSERT_NE(cursor_.peek(), nullptr);
-  EXPECT_EQ(cursor_.peek()->given_up, base::kAddressLimit - 1);
+  EXPECT_EQ(cursor_.peek()->blocks.given_up, base::kAddressLimit - 1);
 }
 
 TEST_F(RingCursorTest, ReadsARecordThatEndsWithItsSegment) {
@@ -180,7 +356,7 @@ TEST_F(RingCursorTest, KeepsACallThatItsProducerOverwrites) {
   cursor_.refresh();
   ASSERT_NE(cursor_.peek(), nullptr);
   session_.view().words(3)[0] = ~uint64_t{0};
-  EXPECT_EQ(cursor_.peek()->handed_out, 0x1000u);
+  EXPECT_EQ(cursor_.peek()->blocks.handed_out, 0x1000u);
 }
 
 TEST_F(RingCursorTest, StaysBrokenWhenTheHeadComesRightAgain) {
@@ -327,12 +503,85 @@ TEST_F(RingCursorTest, WakesNobodyWhenNobodyWaits) {
   EXPECT_EQ(pen_.header().space, 0u);
 }
 
+TEST_F(RingCursorTest, TakesTheMemoryOfAThreadThatIsIdleForASecond) {
+  write_frees(5 * kSegmentWords + 7);
+  pen_.header().entered = 6 * kSegmentWords;
+  fill_the_rest();
+  read_all();
+  EXPECT_FALSE(trim_at_ms(5'000));
+  EXPECT_FALSE(trim_at_ms(5'999));
+  EXPECT_EQ(segments_with_memory(), every_segment());
+  pen_.header().producer_waits = 1;
+  const uint32_t space = pen_.header().space;
+  EXPECT_TRUE(trim_at_ms(6'000));
+  EXPECT_EQ(segments_with_memory(), std::vector<uint64_t>{5});
+  EXPECT_EQ(pen_.header().closed, 0u);
+  EXPECT_EQ(pen_.header().space - space, 1u) << "it waits for the ring to be opened";
+  // What it writes next is read.
+  pen_.write(free_record(0x5000));
+  EXPECT_EQ(read_all(), std::vector<uint64_t>{0x5000});
+}
+
+TEST_F(RingCursorTest, TakesNoMemoryFromASegmentThatItsThreadHasJustEntered) {
+  write_frees(5 * kSegmentWords);
+  pen_.header().entered = 7 * kSegmentWords;  // beyond a head that is yet to be published
+  fill_the_rest();
+  read_all();
+  trim_at_ms(5'000);
+  trim_at_ms(7'000);
+  EXPECT_EQ(segments_with_memory(), every_segment());
+  EXPECT_EQ(pen_.header().closed, 0u);
+}
+
+TEST_F(RingCursorTest, TakesNoMemoryFromWhatIsNotRead) {
+  write_frees(5 * kSegmentWords);
+  pen_.header().entered = 5 * kSegmentWords;
+  cursor_.refresh();
+  ASSERT_NE(cursor_.peek(), nullptr);
+  trim_at_ms(5'000);
+  trim_at_ms(7'000);
+  EXPECT_EQ(read_all().size(), 5 * kSegmentWords);
+}
+
+TEST_F(RingCursorTest, LeavesItsMemoryToAThreadThatUsedFourSegments) {
+  write_frees(4 * kSegmentWords);
+  pen_.header().entered = 4 * kSegmentWords;
+  read_all();
+  trim_at_ms(5'000);
+  trim_at_ms(7'000);
+  EXPECT_EQ(segments_with_memory(), (std::vector<uint64_t>{0, 1, 2, 3}));
+  write_frees(1);
+  pen_.header().entered = 5 * kSegmentWords;
+  read_all();
+  EXPECT_TRUE(trim_at_ms(8'000));
+  EXPECT_EQ(segments_with_memory(), std::vector<uint64_t>{4});
+}
+
+// It would come round the whole ring in the end.
+TEST_F(RingCursorTest, TakesTheMemoryOfAThreadThatIsSlow) {
+  uint64_t trims = 0;
+  for (uint64_t second = 1; second <= 100; ++second) {
+    write_frees(100);
+    pen_.header().entered = (pen_.head() / kSegmentWords + 1) * kSegmentWords;
+    read_all();
+    cursor_.release();
+    trims += trim_at_ms(1'000 * second) ? 1 : 0;
+    EXPECT_LE(segments_with_memory().size(), 6u);
+  }
+  EXPECT_EQ(trims, 100 * 100 / (4 * kSegmentWords));
+  write_frees(4 * kSegmentWords + 1);
+  pen_.header().entered = (pen_.head() / kSegmentWords + 1) * kSegmentWords;
+  read_all();
+  EXPECT_FALSE(trim_at_ms(101'000)) << "it is busy";
+}
+
 // But for what its next owner writes when it claims the ring, and for the futex, which only grows.
 TEST_F(RingCursorTest, LeavesAFreedRingAsIfItHadNeverBeenUsed) {
   write_frees(100);
   read_all();
   cursor_.release();
   RingHeader& ring = pen_.header();
+  ring.entered = ring.closed = 1;
   ring.resizing = ring.lost_full = ring.lost_stopped = ring.stalls = ring.stall_ns = 9;
   ring.producer_waits = 9;
   cursor_.free_ring();

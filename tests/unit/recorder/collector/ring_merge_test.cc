@@ -396,9 +396,62 @@ TEST_F(RingMergeTest, CountsACorruptRingAsALossAndReadsTheOthers) {
   a_.write(malloc_record(kX, 10)).write_words({63}).write(malloc_record(kY, 11));
   b_.write(malloc_record(kZ, 12));
   EXPECT_EQ(drain(100), 2u);
-  EXPECT_TRUE(merge_.idle());
   EXPECT_EQ(story(), "a+1 b+3 ");
   EXPECT_EQ(summary_.losses.lost_events, 1u);
+}
+
+// More than are merged at a time, and in turns that are longer than a segment of each.
+TEST_F(RingMergeTest, MergesManyBusyRings) {
+  constexpr uint32_t kThreads = 20;
+  constexpr uint64_t kCalls = 400;
+  std::vector<RingPen> pens{a_, b_};
+  for (uint32_t i = 2; i < kThreads; ++i) {
+    merge_.add_ring(i);
+    pens.emplace_back(session_, i);
+  }
+  tests::Random random(1);
+  std::vector<uint32_t> turns;
+  for (uint64_t i = 1; i <= kThreads * kCalls; ++i) {
+    turns.push_back(static_cast<uint32_t>(random.below(kThreads)));
+    pens[turns.back()].write(free_record(i * 16, i));
+  }
+  EXPECT_EQ(drain(kEverything - 1), kThreads * kCalls);
+  finish();
+  for (size_t i = 0; i < events_.size(); ++i) {
+    ASSERT_EQ(events_[i].freed_address, (i + 1) * 16);
+    ASSERT_EQ(events_[i].thread, turns[i]);
+  }
+}
+
+// It ended in the middle of what others did, all of which is read at once.
+TEST_F(RingMergeTest, EndsAThreadBetweenTheCallsOfOthers) {
+  merge_.add_ring(2);
+  RingPen c(session_, 2);
+  for (uint64_t i = 0; i < 5; ++i) {
+    a_.write(free_record(kX, 10 + 10 * i));
+    c.write(free_record(kZ, 11 + 10 * i));
+  }
+  b_.write(free_record(kY, 12)).write(free_record(kY, 25));
+  b_.header().lock.word = tests::kDeadOwner;
+  drain(100);
+  finish();
+  ASSERT_EQ(events_.size(), 12u);
+  EXPECT_EQ(events_[5].thread, 1u);
+  EXPECT_EQ(ends_, (std::vector<schema::ThreadEnd>{{6, 1}}));
+}
+
+// A realloc that is logged late, in the middle of a run of several rings.
+TEST_F(RingMergeTest, RepairsAnInversionBetweenTheCallsOfOthers) {
+  merge_.add_ring(2);
+  RingPen c(session_, 2);
+  a_.write(malloc_record(kX, 10)).write(realloc_record(kX, kY, 20, 50)).write(free_record(kY, 60));
+  b_.write(malloc_record(kZ, 15)).write(malloc_record(kX, 30)).write(free_record(kX, 40));
+  c.write(malloc_record(0x9000, 16))
+      .write(free_record(0x9000, 35))
+      .write(malloc_record(0x8000, 45));
+  EXPECT_EQ(drain(100), 9u);
+  EXPECT_EQ(story(), "a+1 b+3 c+9 a-1+2 b+1 c-9 b-1 c+8 a-2 ");
+  EXPECT_EQ(summary_.repaired_inversions, 1u);
 }
 
 TEST_F(RingMergeTest, CountsTheLossOfABrokenRingWhoseThreadIsGone) {
@@ -410,12 +463,12 @@ TEST_F(RingMergeTest, CountsTheLossOfABrokenRingWhoseThreadIsGone) {
   EXPECT_EQ(summary_.losses.lost_events, 1u);
 }
 
-TEST_F(RingMergeTest, IsIdleOnceEverythingIsSeen) {
-  EXPECT_TRUE(merge_.idle());
-  b_.write(malloc_record(kX, 10));
-  EXPECT_FALSE(merge_.idle());
+TEST_F(RingMergeTest, HasAHalfFullRingUntilItIsDrained) {
+  EXPECT_FALSE(merge_.has_half_full_ring());
+  for (uint64_t i = 0; i < kRingWords / 2; ++i) b_.write(free_record(kX, 0));
+  EXPECT_TRUE(merge_.has_half_full_ring());
   drain(100);
-  EXPECT_TRUE(merge_.idle());
+  EXPECT_FALSE(merge_.has_half_full_ring());
 }
 
 TEST_F(RingMergeTest, PlacesEventsInTime) {

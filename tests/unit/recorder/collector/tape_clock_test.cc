@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
+#include <vector>
+
 #include "schema/tape/tape_writer.h"
 #include "tests/support/fake_session.h"
 #include "tests/support/tapes.h"
@@ -30,6 +33,17 @@ class TapeClockTest : public testing::Test {
     clock_.note_call(ticks, is_stamp);
     tape_->append(tests::malloc_event(1, 0x1000));
   }
+  // The same, of many with a stamp.
+  void calls(std::span<const uint64_t> stamps) {
+    while (!stamps.empty()) {
+      const size_t without_time = clock_.note_calls_without_time(stamps);
+      for (size_t i = 0; i < without_time; ++i) tape_->append(tests::malloc_event(1, 0x1000));
+      stamps = stamps.subspan(without_time);
+      if (stamps.empty()) return;
+      call(stamps[0], kStamp);
+      stamps = stamps.subspan(1);
+    }
+  }
   void drain_calls(uint64_t ms, uint64_t calls) {
     begin_drain(ms);
     if (calls != 0) clock_.end_pause();
@@ -55,6 +69,39 @@ TEST_F(TapeClockTest, GivesEveryFewHundredCallsTheirTime) {
   begin_drain(10);
   for (uint64_t i = 0; i < 2 * TapeClock::kCallsPerTime; ++i) call(3000 + i * 3, kStamp);
   EXPECT_EQ(times(), (Times{{0, kMs}, {512, kMs + 512'000}}));
+}
+
+TEST_F(TapeClockTest, GivesCallsTheSameTimesWhetherTheyAreManyOrOne) {
+  std::vector<uint64_t> stamps;
+  uint64_t at = kTicksPerMs;
+  for (uint64_t i = 0; i < 3 * TapeClock::kCallsPerTime; ++i) {
+    at += i % 700 == 699 ? 2 * kTicksPerMs : i % 50;  // pauses that end where no time is due
+    stamps.push_back(at);
+  }
+  begin_drain(1000);
+  calls(stamps);
+  clock_.end_drain(stamps.size());
+  class Other : public TapeClockTest {
+   public:
+    Times times_of(std::span<const uint64_t> all) {
+      begin_drain(1000);
+      for (const uint64_t stamp : all) call(stamp, kStamp);
+      clock_.end_drain(all.size());
+      return times();
+    }
+
+   private:
+    void TestBody() override {}
+  };
+  const Times many = times();
+  EXPECT_EQ(many, Other().times_of(stamps));
+  EXPECT_GE(many.size(), 7u) << "three, two pauses, and the last";
+}
+
+TEST_F(TapeClockTest, NotesManyCallsWithoutATscAsCallsWithoutATime) {
+  clock_.begin_drain(TapeClock::kNoCut, kStartNs + kMs);
+  const std::vector<uint64_t> stamps(600, 5);
+  EXPECT_EQ(clock_.note_calls_without_time(stamps), 600u);
 }
 
 TEST_F(TapeClockTest, TellsAPauseBetweenTwoStamps) {

@@ -3,12 +3,19 @@
 // made. Run under ThreadSanitizer by `./dev test`. Over 300 lines, because its allocator and
 // its check of an order serve all tests.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <set>
 #include <thread>
+#include <vector>
 
+#include "base/address/pages.h"
+#include "base/clock.h"
+#include "recorder/collector/ring_cursor.h"
 #include "recorder/interposer/producer.h"
 #include "tests/support/command.h"
 #include "tests/support/fake_session.h"
@@ -239,9 +246,75 @@ TEST(RecordingThreads, WaitForRoomAndLoseNothing) {
   expect_complete(taped, kCalls);
 }
 
+// A reader that takes pages from the ring whenever it has read all, and a thread that may go on at
+// any moment.
+TEST(RecordingThreads, LoseNothingWhenTheirRingLosesItsPages) {
+  const LiveSession session;
+  constexpr uint64_t kCalls = 40 * kRingWords;
+  std::atomic<bool> is_over{false};
+  std::thread producer([&is_over] {
+    for (uint64_t i = 1; i <= kCalls; ++i) {
+      record_free(i);
+      // Behind five segments and a bit: the reader may have read all.
+      if (i % (5 * kSegmentWords + 1) == 0) {
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+      }
+    }
+    is_over = true;
+  });
+  while (session.view().ring(0).state != RingState::kOwned) std::this_thread::yield();
+  RingCursor cursor(session.view(), 0, 0, nullptr);
+  uint64_t last = 0;
+  uint64_t wrong = 0;
+  uint64_t trims = 0;
+  uint64_t now_ns = 0;
+  for (bool was_over = false; !was_over;) {
+    was_over = is_over;
+    cursor.refresh();
+    while (const LoggedCall* call = cursor.peek()) {
+      wrong += call->event.freed_address != ++last ? 1 : 0;
+      cursor.pop();
+    }
+    cursor.release();
+    for (int i = 0; i < 2; ++i) {
+      trims += cursor.trim_if_idle(now_ns += 2000 * base::kMillisecondNs) ? 1 : 0;
+    }
+  }
+  producer.join();
+  EXPECT_EQ(last, kCalls);
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_GT(trims, 10u);
+  EXPECT_EQ(session.view().ring(0).lost_full + session.view().ring(0).lost_stopped, 0u);
+}
+
+TEST(RecordingThreads, KeepOnePageOfTheirRingWhileIdle) {
+  LiveSession session;
+  size_t pages_when_busy = 0;
+  size_t pages_when_idle = 0;
+  const auto pages = [&session] {
+    std::vector<unsigned char> resident(kRingBytes / base::kPageBytes);
+    EXPECT_EQ(mincore(session.view().words(0), kRingBytes, resident.data()), 0);
+    return static_cast<size_t>(
+        std::ranges::count_if(resident, [](unsigned char page) { return (page & 1) != 0; }));
+  };
+  const Taped taped = session.collect([&] {
+    for (uint64_t i = 1; i <= kRingWords / 2; ++i) record_free(i);
+    pages_when_busy = pages();
+    for (int i = 0; i < 100 && pages_when_idle != 1; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      pages_when_idle = pages();
+    }
+    for (uint64_t i = 1; i <= kRingWords / 2; ++i) record_free(kRingWords / 2 + i);
+  });
+  EXPECT_GE(pages_when_busy, kRingBytes / base::kPageBytes / 2);
+  EXPECT_EQ(pages_when_idle, 1u);
+  expect_rising(taped);
+  expect_complete(taped, kRingWords);
+}
+
 TEST(RecordingThreads, DropWhatFindsNoRoomAndCountIt) {
   LiveSession session({Follow::kAll, OnFull::kDrop});
-  constexpr uint64_t kCalls = 50'000;
+  constexpr uint64_t kCalls = 4 * kRingWords;
   const Taped taped = session.collect([] {
     in_threads(3, [](uint32_t) {
       for (uint64_t i = 1; i <= kCalls; ++i) record_free(i);

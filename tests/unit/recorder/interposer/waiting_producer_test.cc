@@ -17,6 +17,7 @@ namespace {
 using tests::free_at;
 using tests::in_a_thread;
 using tests::kFreesInRing;
+using tests::kFreesInSegment;
 using tests::LiveSession;
 
 // Nobody drains in these.
@@ -123,6 +124,46 @@ TEST(WaitingProducer, WaitsAgainWhenThereWasRoom) {
     overfill_ring(1);
   });
   EXPECT_EQ(ring.stalls, 2u);
+}
+
+// The recorder takes pages from the ring: a thread that enters a segment meanwhile may have entered
+// one of them. It waits, whatever it does when the ring is full.
+TEST(WaitingProducer, EntersNoSegmentWhileItsRingIsClosed) {
+  for (const OnFull on_full : {OnFull::kBlock, OnFull::kDrop}) {
+    const LiveSession session({Follow::kAll, on_full});
+    const BusyRecorder recorder;
+    RingHeader& ring = session.view().ring(0);
+    std::thread producer([&] {
+      for (uint64_t i = 0; i < kFreesInSegment; ++i) free_at(16);
+      EXPECT_EQ(ring.entered, kSegmentWords);
+      ring.closed = 1;
+      free_at(16);
+    });
+    for (int ms = 0; ms < 10'000 && ring.producer_waits == 0; ++ms) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_EQ(ring.producer_waits, 1u);
+    EXPECT_EQ(ring.entered, 2 * kSegmentWords) << "which tells the recorder";
+    EXPECT_EQ(ring.head, kSegmentWords);
+    ring.closed = 0;
+    producer.join();
+    EXPECT_GT(ring.head, kSegmentWords);
+    EXPECT_EQ(ring.lost_stopped + ring.lost_full, 0u);
+  }
+}
+
+TEST(WaitingProducer, GivesUpOnARecorderThatIsStoppedWhileTheRingIsClosed) {
+  const LiveSession session;
+  RingHeader& ring = session.view().ring(0);
+  in_a_thread([&ring] {
+    for (uint64_t i = 0; i < kFreesInSegment; ++i) free_at(16);
+    ring.closed = 1;
+    for (int i = 0; i < 3; ++i) free_at(16);
+    ring.closed = 0;
+    free_at(16);
+  });
+  EXPECT_EQ(ring.stalls, 0u) << "the ring was not full";
+  EXPECT_EQ(ring.lost_stopped, 3u);
 }
 
 TEST(WaitingProducer, GivesUpWhenItsTapeIsBehindHoweverBusyTheRecorderIs) {
