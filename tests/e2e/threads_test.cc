@@ -93,16 +93,16 @@ TEST_F(RecordThreads, AreAllRecordedWhenTenThousandLiveAtOnce) {
   EXPECT_TRUE(verifies());
 }
 
-// The limit leaves room for 1,024 rings.
+// The limit leaves room for 256 rings.
 TEST_F(RecordThreads, BeyondWhatASessionHoldsAreCountedAsLost) {
-  const Words words = record_words({target_path("thread_lives"), "crowd", "1100"});
+  const Words words = record_words({target_path("thread_lives"), "crowd", "300"});
   const auto said = numbers(run_command({.words = words, .before_exec = [] {
                                            const rlimit limit{200 << 20, 200 << 20};
                                            setrlimit(RLIMIT_FSIZE, &limit);
                                          }}));
   const Tape tape = read_tape();
   const uint64_t seen = tape.mallocs_of(19) + tape.frees_of(19);
-  EXPECT_GE(seen, 2u * 1023);
+  EXPECT_GE(seen, 2u * 255);
   EXPECT_GE(seen + tape.summary.losses.causes.no_ring, said.at(0));
   EXPECT_EQ(tape.summary.losses.causes.no_ring, tape.summary.losses.lost_events);
   EXPECT_FALSE(verifies());
