@@ -25,7 +25,7 @@ CallRun RingRun::take(std::vector<RingCursor*>& heap, uint64_t cut, uint32_t mos
     return batches_.front().run();
   }
   merge(last_of_all);
-  return {std::span(events_).first(count_), stacks_.data(), stamps_.data(), 0};
+  return {events_.first(count_), stacks_.data(), stamps_.data(), 0};
 }
 
 // Takes calls up to `last`, and returns the stamp up to which they are all there.
@@ -54,7 +54,7 @@ void RingRun::merge(uint64_t last) {
   std::array<uint32_t, kMostRings> limits;
   size_t total = 0;
   for (size_t i = 0; i < ring_count_; ++i) {
-    const auto stamps = std::span(batches_[i].stamps).first(batches_[i].count);
+    const std::span<const uint64_t> stamps = batches_[i].stamps.first(batches_[i].count);
     limits[i] = static_cast<uint32_t>(std::ranges::upper_bound(stamps, last) - stamps.begin());
     next[i] = limits[i] != 0 ? stamps[0] : UINT64_MAX;
     total += limits[i];

@@ -17,8 +17,8 @@ inline bool is_later(const RingCursor* a, const RingCursor* b) {
   return a->order() > b->order();
 }
 
-// Usage: take() a run, write a part of it, keep() that part. Has half a megabyte, for use again and
-// again. One thread.
+// Usage: take() a run, write a part of it, keep() that part. Up to half a megabyte, for use again
+// and again. One thread.
 class RingRun {
  public:
   static constexpr size_t kMostRings = 8;
@@ -51,10 +51,10 @@ class RingRun {
   std::array<CallBatch, kMostRings> batches_;
   // The merged calls.
   size_t count_ = 0;
-  std::array<schema::Event, kMostCalls> events_;
-  std::array<schema::FrameNumber, kMostCalls> stacks_;
-  std::array<uint64_t, kMostCalls> stamps_;
-  std::array<uint8_t, kMostCalls> sources_;  // which batch each is from
+  LazyArray<schema::Event, kMostCalls> events_;
+  LazyArray<schema::FrameNumber, kMostCalls> stacks_;
+  LazyArray<uint64_t, kMostCalls> stamps_;
+  LazyArray<uint8_t, kMostCalls> sources_;  // which batch each is from
 };
 
 }  // namespace heaptape::recorder

@@ -20,9 +20,9 @@
 namespace heaptape::recorder {
 namespace {
 
-// The first block and the first rings get their memory at once, so that a lack of it shows here, as
+// The first block and the first ring get their memory at once, so that a lack of it shows here, as
 // a sentence, and not while the program runs. The others get theirs as they are used.
-constexpr uint32_t kFirstRings = 2;
+constexpr uint32_t kFirstRings = 1;
 // A session has as many rings as our limits leave room for, but at least these.
 constexpr uint32_t kFewestRings = 1u << 8;
 

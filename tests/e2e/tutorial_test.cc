@@ -30,7 +30,7 @@ std::string without_times(std::string text) {
       {std::regex("(#[0-9,]+)(, [0-9.]+ (s|ms))?: "), "$1, …: "},
       {std::regex("( of [0-9,]+ calls)(, [0-9.]+ (s|ms))?\n"), "$1, …\n"},
       {std::regex(" +[0-9.,]+ (ns|us|ms|s)\n"), "  …\n"},
-      {std::regex("\n(  process, |process: )[^\n]* anonymous = malloc [^\n]*"), ""},
+      {std::regex("\n *process[,:] [^\n]* anonymous = malloc [^\n]*"), ""},
   };
   for (const auto& [pattern, replacement] : rules) {
     text = std::regex_replace(text, pattern, replacement);
