@@ -21,7 +21,7 @@ CallRun RingRun::take(std::vector<RingCursor*>& heap, uint64_t cut, uint32_t mos
   } while (ring_count_ < kMostRings && !heap.empty());
   const uint64_t last = heap.empty() ? cut : std::min(cut, heap.front()->order());
   const uint64_t last_of_all = take_batches(last, most);
-  if (ring_count_ == 1 || !batches_.front().is_stamped) {
+  if (is_of_one()) {
     return batches_.front().run();
   }
   merge(last_of_all);
@@ -75,7 +75,7 @@ void RingRun::merge(uint64_t last) {
 }
 
 void RingRun::keep(size_t written) {
-  if (ring_count_ == 1 || !batches_.front().is_stamped) {
+  if (is_of_one()) {
     cursors_.front()->return_from(batches_.front(), static_cast<uint32_t>(written));
     return;
   }

@@ -36,13 +36,13 @@ class RingRun {
 
   // The rings of the run.
   std::span<RingCursor* const> rings() const { return std::span(cursors_).first(ring_count_); }
-  RingCursor& ring_of(size_t call) const {
-    return *cursors_[ring_count_ == 1 ? 0 : sources_[call]];
-  }
+  RingCursor& ring_of(size_t call) const { return *cursors_[is_of_one() ? 0 : sources_[call]]; }
 
  private:
   static constexpr size_t kMostCalls = kMostRings * CallBatch::kMost;
 
+  // All its calls are the first ring's.
+  bool is_of_one() const { return ring_count_ == 1 || !batches_.front().is_stamped; }
   uint64_t take_batches(uint64_t last, uint32_t most);
   void merge(uint64_t last);
 

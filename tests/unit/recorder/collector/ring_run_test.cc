@@ -126,6 +126,8 @@ TEST_F(RingRunTest, TakesCallsWithoutAStampByThemselves) {
   add_ring({5});
   EXPECT_EQ(take(), "a1 a2 ");
   EXPECT_EQ(run_.stamps, nullptr);
+  EXPECT_EQ(merged_->rings().size(), 2u);
+  EXPECT_EQ(merged_->ring_of(1).thread(), 0u);
   merged_->keep(1);
   EXPECT_EQ(take(), "a2 ");
   merged_->keep(1);
