@@ -61,7 +61,6 @@ struct CallBatch {
   LazyArray<uint64_t, kMost> stamps;  // as RingCursor::order()
   // For RingCursor::return_from().
   LazyArray<uint64_t, kMost> positions;  // of the calls in the ring
-  uint64_t order_before = 0;             // order() before the first call
 
   CallRun run() const {
     return {events.first(count), stacks.data(), is_stamped ? stamps.data() : nullptr, ticks};

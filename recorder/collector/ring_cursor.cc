@@ -62,7 +62,6 @@ bool RingCursor::decode() {
           continue;
         }
         // Records from before the process had a second thread carry no stamp and come first.
-        order_before_ = order_;
         order_ = std::max(order_, record.stamp);
         call_ = to_logged_call(record, thread_, call_.stack);
         if (call_.stamp == 0) call_.ticks = mark_;
@@ -80,7 +79,6 @@ void RingCursor::take(CallBatch& batch, uint64_t last_order, uint32_t most) {
   if (peek() == nullptr || order_ > last_order) return;
   batch.is_stamped = call_.stamp != 0;
   batch.ticks = batch.is_stamped ? 0 : call_.ticks;
-  batch.order_before = order_before_;
   batch.events[0] = call_.event;
   batch.stacks[0] = call_.stack;
   batch.stamps[0] = order_;
@@ -138,7 +136,7 @@ void RingCursor::return_from(const CallBatch& batch, uint32_t first) {
   if (first == batch.count) return;
   has_call_ = false;
   tail_ = batch.positions[first];
-  order_ = first == 0 ? batch.order_before : batch.stamps[first - 1];
+  order_ = batch.stamps[first];
   if (first == 0) mark_ = batch.ticks;
 }
 

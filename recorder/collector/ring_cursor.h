@@ -128,7 +128,6 @@ class RingCursor {
   uint64_t end_ = 0;       // the published head, as last checked
   uint64_t released_ = 0;  // tail as the producer knows it
   uint64_t order_ = 0;
-  uint64_t order_before_ = 0;  // the call of peek()
   uint64_t next_look_ns_ = 0;  // of trim_if_idle()
   uint64_t seen_end_ = 0;      // end_ at the last one
   uint64_t trimmed_at_ = 0;    // end_ then

@@ -17,8 +17,8 @@ constexpr int kMaxDepth = 8;  // of calls that need another to come first
 
 // One for all merges of a thread: nothing in it outlasts a step of a drain.
 RingRun& shared_run() {
-  thread_local const auto run = std::make_unique<RingRun>();
-  return *run;
+  thread_local RingRun run;
+  return run;
 }
 
 // It has a call that the drain up to `cut` is to write.
@@ -127,7 +127,8 @@ bool RingMerge::drain_merged(uint64_t cut, uint64_t now_ns) {
   return heap_stale_;
 }
 
-// A step of that. False when it must wait for a call that is yet to be logged.
+// Writes the next run of calls. False if the first that is left must wait for one that is yet to be
+// logged.
 bool RingMerge::write_next(uint64_t cut, uint64_t now_ns) {
   RingRun& run = shared_run();
   const CallRun calls = run.take(heap_, cut, most_ahead_);

@@ -15,7 +15,7 @@ namespace heaptape::schema {
 
 // Usage: append until full() or !accepts(event); then take().
 // Events are encoded some dozens at a time, a column after the other, in loops without a jump that
-// depends on an event: event by event it took three times as long (docs/decisions/0039-bulk.md).
+// depends on an event: docs/decisions/0039-bulk.md.
 // One thread. Addresses must be below kAddressLimit.
 class EventEncoder {
  public:

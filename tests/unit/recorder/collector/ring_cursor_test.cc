@@ -226,7 +226,9 @@ TEST_F(RingCursorTest, TakesThoseOfASegmentAtATime) {
   write_frees(kSegmentWords + 3);
   cursor_.refresh();
   EXPECT_EQ(take(0), kSegmentWords);
+  EXPECT_TRUE(batch_.is_cut_short) << "though its segment is read to the end";
   EXPECT_EQ(take(0), 3u);
+  EXPECT_FALSE(batch_.is_cut_short);
 }
 
 // A time mark, a frame and the rest of a segment lie between calls.
@@ -573,6 +575,10 @@ TEST_F(RingCursorTest, TakesTheMemoryOfAThreadThatIsSlow) {
   pen_.header().entered = (pen_.head() / kSegmentWords + 1) * kSegmentWords;
   read_all();
   EXPECT_FALSE(trim_at_ms(101'000)) << "it is busy";
+  write_frees(4 * kSegmentWords);
+  pen_.header().entered = (pen_.head() / kSegmentWords + 1) * kSegmentWords;
+  read_all();
+  EXPECT_TRUE(trim_at_ms(102'000));
 }
 
 // But for what its next owner writes when it claims the ring, and for the futex, which only grows.

@@ -103,6 +103,13 @@ TEST_F(RingMergeTest, HoldsBackWhatIsAboveTheCut) {
   EXPECT_EQ(story(), "a+1 b+2 a+3 ");
 }
 
+TEST_F(RingMergeTest, AddsUpWhatWasAskedFor) {
+  a_.write(malloc_record(kX, 10, 100)).write(realloc_record(kX, kY, 11, 12));  // for 64 bytes
+  b_.write(malloc_record(0, 13, 1000)).write(free_record(kY, 14)).write(malloc_record(kX, 15, 7));
+  drain(100);
+  EXPECT_EQ(merge_.asked_bytes(), 171u) << "a call that failed gave nothing";
+}
+
 TEST_F(RingMergeTest, PutsUnstampedRecordsFirst) {
   b_.write(malloc_record(0x3000, 5));
   a_.write(malloc_record(0x1000)).write(free_record(0x1000)).write(malloc_record(0x4000, 6));
