@@ -15,10 +15,10 @@
 namespace heaptape::recorder {
 namespace {
 
-// Between two drains, also of a busy program: each look at a ring's head takes that cache line from
-// the processor that writes it (docs/decisions/0039-bulk.md). A ring that fills wakes us
-// earlier. These bound how coarse the times of a slow program get: we look for the beginning of a
-// pause, and ever less often for its end.
+// How long we sleep between two drains, also of a busy program: each look at a ring's head takes
+// that cache line from the processor that writes it (docs/decisions/0039-bulk.md). A ring that
+// fills wakes us earlier. The times of a slow program are as coarse as this: we look for the
+// beginning of a pause, and ever less often for its end.
 constexpr uint64_t kMinSleepNs = base::kMillisecondNs;
 constexpr uint64_t kMaxSleepNs = 10 * base::kMillisecondNs;
 constexpr uint64_t kCheckEveryNs = 5 * base::kMillisecondNs;
@@ -26,7 +26,7 @@ constexpr uint64_t kCheckEveryNs = 5 * base::kMillisecondNs;
 constexpr int kNicenessWhenWaitedFor = -10;
 constexpr int kNicenessWhenNot = -4;
 constexpr uint64_t kSweepEveryNs = 100 * base::kMillisecondNs;
-// Of rings in a sweep, some 50 us each: meanwhile nothing is drained.
+// Rings trimmed in one sweep: few, because nothing is drained meanwhile.
 constexpr uint32_t kMostTrims = 32;
 
 }  // namespace

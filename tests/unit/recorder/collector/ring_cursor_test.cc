@@ -1,3 +1,5 @@
+// One ring, read call by call and in batches, and what becomes of its memory. Over 600 lines,
+// because one fixture serves all tests.
 #include "recorder/collector/ring_cursor.h"
 
 #include <gtest/gtest.h>

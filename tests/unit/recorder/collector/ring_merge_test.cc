@@ -1,5 +1,5 @@
 // What the merge makes of rings; see docs/decisions/0002-order.md. The tests set stamps and times,
-// so nothing here waits. Over 300 lines, because one fixture serves all of them.
+// so nothing here waits. Over 600 lines, because one fixture serves all of them.
 #include "recorder/collector/ring_merge.h"
 
 #include <gtest/gtest.h>
