@@ -161,8 +161,8 @@ void TapeStream::save(schema::EventPart part) {
   writers_.post(tape_, std::move(part));
 }
 
-schema::FreedMode TapeStream::freed_mode(uint64_t chunk_number) const {
-  return tape_->output.freed_mode(chunk_number);
+std::optional<schema::SizeClasses> TapeStream::size_classes(uint64_t chunk_number) const {
+  return tape_->output.size_classes(chunk_number);
 }
 
 }  // namespace heaptape::recorder

@@ -123,7 +123,7 @@ class TapeStream : private schema::ChunkSink {
  private:
   schema::EventColumns write(schema::EventColumns chunk) override;
   void save(schema::EventPart part) override;
-  schema::FreedMode freed_mode(uint64_t chunk_number) const override;
+  std::optional<schema::SizeClasses> size_classes(uint64_t chunk_number) const override;
 
   TapeWriters& writers_;
   std::shared_ptr<TapeWriters::Tape> tape_;

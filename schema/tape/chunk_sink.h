@@ -4,27 +4,28 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 #include "schema/tape/event_columns.h"
 
 namespace heaptape::schema {
 
-// How the frees of each chunk are encoded. Every eighth chunk is encoded in both ways, and the
-// smaller one serves that chunk and the next seven. The writer of the chunks decides. If the
-// encoder asks before that, it also encodes that chunk in both ways, so the bytes of a tape do not
-// depend on timing. One thread decides, another may ask.
-class FreedChoice {
+// By which size classes the blocks of each chunk are encoded. Every eighth chunk is encoded by all,
+// and those that make it smallest serve that chunk and the next seven. The writer of the chunks
+// decides. If the encoder asks before that, it also encodes that chunk by all, so the bytes of a
+// tape do not depend on timing. One thread decides, another may ask.
+class SizeClassChoice {
  public:
   static bool is_trial(uint64_t chunk) { return chunk % kChunksPerTrial == 0; }
-  void decide(uint64_t chunk, FreedEncoding encoding) {
-    decided_.store(trial_of(chunk) * 2 + static_cast<uint64_t>(encoding),
+  void decide(uint64_t chunk, SizeClasses classes) {
+    decided_.store(trial_of(chunk) * kSizeClassings + static_cast<uint64_t>(classes),
                    std::memory_order_release);
   }
-  FreedMode mode(uint64_t chunk) const {
+  // Nothing: by all.
+  std::optional<SizeClasses> of(uint64_t chunk) const {
     const uint64_t decided = decided_.load(std::memory_order_acquire);
-    if (is_trial(chunk) || decided / 2 != trial_of(chunk)) return FreedMode::kTrial;
-    return decided % 2 == static_cast<uint64_t>(FreedEncoding::kLastFreed) ? FreedMode::kLastFreed
-                                                                           : FreedMode::kLastUsed;
+    if (is_trial(chunk) || decided / kSizeClassings != trial_of(chunk)) return std::nullopt;
+    return static_cast<SizeClasses>(decided % kSizeClassings);
   }
 
  private:
@@ -42,8 +43,8 @@ class ChunkSink {
   virtual EventColumns write(EventColumns chunk) = 0;
   // Takes what was added to the chunk that is being filled.
   virtual void save(EventPart part) = 0;
-  // How the frees of that chunk are to be encoded.
-  virtual FreedMode freed_mode(uint64_t chunk_number) const = 0;
+  // By which the blocks of that chunk are to be encoded; nothing: by all.
+  virtual std::optional<SizeClasses> size_classes(uint64_t chunk_number) const = 0;
 };
 
 }  // namespace heaptape::schema

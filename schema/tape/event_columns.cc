@@ -1,7 +1,5 @@
 #include "schema/tape/event_columns.h"
 
-#include <capnp/any.h>
-
 #include <algorithm>
 #include <iterator>
 
@@ -18,13 +16,6 @@ namespace {
 constexpr unsigned kSegmentWords = 1 << 16;
 constexpr unsigned kPartSegmentWords = 1 << 10;
 
-// The size of an EventChunk before it had stacks: words of numbers, and pointers. Also the pointers
-// before it had marks, and before it had thread ends.
-constexpr uint16_t kDataWords = 2;
-constexpr uint16_t kPointersBeforeEnds = 8;
-constexpr uint16_t kPointersBeforeMarks = 9;
-constexpr uint16_t kPointersBeforeStacks = 10;
-
 void set_column(wire::Column::Builder column, wire::Encoding encoding,
                 std::span<const uint8_t> bytes) {
   column.setEncoding(encoding);
@@ -38,17 +29,28 @@ void write_stacks(wire::EventChunk::Builder out, const EventColumns& in) {
   write_mappings(out, in.mappings);
 }
 
-void set_columns(wire::EventChunk::Builder out, const EventColumns& in, FreedEncoding freed) {
+void set_addresses(wire::EventChunk::Builder out, const EventColumns& in, SizeClasses classes) {
+  using wire::Encoding;
+  const bool by_used = in.layout == AddressLayout::kLastUsed;
+  set_column(out.initFreed(), by_used ? Encoding::ADDRESS_LAST_USED : Encoding::ADDRESS_LAST_FREED,
+             in.freed.bytes());
+  if (in.layout != AddressLayout::kFreeLists) {
+    set_column(out.initAddresses(), Encoding::ADDRESS_SAME_CLASS, in.addresses[0].bytes());
+    return;
+  }
+  out.setSizeClasses(static_cast<uint8_t>(classes));
+  set_column(out.initAddresses(), Encoding::ADDRESS_FREE_LIST, in.addresses_by(classes));
+  set_column(out.initAges(), Encoding::BYTES, in.ages.bytes());
+  set_column(out.initHighAges(), Encoding::VARINT, in.high_ages.bytes());
+}
+
+void set_columns(wire::EventChunk::Builder out, const EventColumns& in, SizeClasses classes) {
   out.setFirstEvent(in.first_event);
   out.setCount(in.count);
   out.setUnitLog2(static_cast<uint8_t>(in.unit_log2));
   set_column(out.initOps(), wire::Encoding::BYTES, in.ops.bytes());
   set_column(out.initSizes(), wire::Encoding::VARINT, in.sizes.bytes());
-  set_column(out.initAddresses(), wire::Encoding::ADDRESS_SAME_CLASS, in.addresses.bytes());
-  set_column(out.initFreed(),
-             freed == FreedEncoding::kLastFreed ? wire::Encoding::ADDRESS_LAST_FREED
-                                                : wire::Encoding::ADDRESS_LAST_USED,
-             in.freed(freed));
+  set_addresses(out, in, in.size_classes.value_or(classes));
   set_column(out.initAlignments(), wire::Encoding::VARINT, in.alignments.bytes());
   set_column(out.initThreads(), wire::Encoding::VARINT, in.threads.bytes());
   set_column(out.initTimes(), wire::Encoding::VARINT, in.times.bytes());
@@ -57,18 +59,6 @@ void set_columns(wire::EventChunk::Builder out, const EventColumns& in, FreedEnc
   for (unsigned i = 0; i < samples.size(); ++i) write_sample(samples[i], in.samples[i]);
   if (!in.marks.empty()) write_marks(out, in.marks);
   if (in.has_stacks()) write_stacks(out, in);
-}
-
-// A chunk without thread ends, marks or stacks is written as it was before there were any: the same
-// events give the same bytes.
-wire::EventChunk::Builder init_chunk(capnp::MessageBuilder& message, const EventColumns& in) {
-  if (in.has_stacks()) return message.initRoot<wire::EventChunk>();
-  const uint16_t pointers = !in.marks.empty()  ? kPointersBeforeStacks
-                            : !in.ends.empty() ? kPointersBeforeMarks
-                                               : kPointersBeforeEnds;
-  return message.getRoot<capnp::AnyPointer>()
-      .initAsAnyStruct(kDataWords, pointers)
-      .as<wire::EventChunk>();
 }
 
 base::Status take_column(wire::Column::Reader in, wire::Encoding expected, ColumnWriter& out) {
@@ -80,20 +70,33 @@ base::Status take_column(wire::Column::Reader in, wire::Encoding expected, Colum
   return {};
 }
 
+base::Status take_addresses(wire::EventChunk::Reader in, EventColumns& out) {
+  using wire::Encoding;
+  if (!in.hasAges()) {
+    const bool by_freed = in.getFreed().getEncoding() == Encoding::ADDRESS_LAST_FREED;
+    out.layout = by_freed ? AddressLayout::kLastFreed : AddressLayout::kLastUsed;
+    HEAPTAPE_RETURN_IF_ERROR(
+        take_column(in.getAddresses(), Encoding::ADDRESS_SAME_CLASS, out.addresses[0]));
+    return take_column(in.getFreed(),
+                       by_freed ? Encoding::ADDRESS_LAST_FREED : Encoding::ADDRESS_LAST_USED,
+                       out.freed);
+  }
+  HEAPTAPE_ASSIGN_OR_RETURN(out.size_classes, size_classes_of(in.getSizeClasses()));
+  HEAPTAPE_RETURN_IF_ERROR(take_column(in.getAddresses(), Encoding::ADDRESS_FREE_LIST,
+                                       out.addresses[in.getSizeClasses()]));
+  HEAPTAPE_RETURN_IF_ERROR(take_column(in.getAges(), Encoding::BYTES, out.ages));
+  HEAPTAPE_RETURN_IF_ERROR(take_column(in.getHighAges(), Encoding::VARINT, out.high_ages));
+  return take_column(in.getFreed(), Encoding::ADDRESS_LAST_FREED, out.freed);
+}
+
 base::Status take_columns(wire::EventChunk::Reader in, EventColumns& out) {
   using wire::Encoding;
   out.first_event = in.getFirstEvent();
   out.count = in.getCount();
   out.unit_log2 = in.getUnitLog2();
-  const bool by_freed = in.getFreed().getEncoding() == Encoding::ADDRESS_LAST_FREED;
-  out.freed_mode = by_freed ? FreedMode::kLastFreed : FreedMode::kLastUsed;
   HEAPTAPE_RETURN_IF_ERROR(take_column(in.getOps(), Encoding::BYTES, out.ops));
   HEAPTAPE_RETURN_IF_ERROR(take_column(in.getSizes(), Encoding::VARINT, out.sizes));
-  HEAPTAPE_RETURN_IF_ERROR(
-      take_column(in.getAddresses(), Encoding::ADDRESS_SAME_CLASS, out.addresses));
-  HEAPTAPE_RETURN_IF_ERROR(take_column(
-      in.getFreed(), by_freed ? Encoding::ADDRESS_LAST_FREED : Encoding::ADDRESS_LAST_USED,
-      by_freed ? out.freed_by_freed : out.freed_by_used));
+  HEAPTAPE_RETURN_IF_ERROR(take_addresses(in, out));
   HEAPTAPE_RETURN_IF_ERROR(take_column(in.getAlignments(), Encoding::VARINT, out.alignments));
   HEAPTAPE_RETURN_IF_ERROR(take_column(in.getThreads(), Encoding::VARINT, out.threads));
   HEAPTAPE_RETURN_IF_ERROR(take_column(in.getTimes(), Encoding::VARINT, out.times));
@@ -105,10 +108,6 @@ base::Status take_columns(wire::EventChunk::Reader in, EventColumns& out) {
   out.first_frame = in.getFirstFrame();
   out.mappings = read_mappings(in);
   return {};
-}
-
-FreedEncoding freed_of(FreedMode mode) {
-  return mode == FreedMode::kLastFreed ? FreedEncoding::kLastFreed : FreedEncoding::kLastUsed;
 }
 
 }  // namespace
@@ -127,9 +126,14 @@ void EventColumns::clear() {
   count = failed = thread_limit = 0;
 }
 
-base::Result<std::vector<uint64_t>> encode(const EventColumns& chunk, FreedEncoding freed) {
+base::Result<SizeClasses> size_classes_of(uint8_t stored) {
+  if (stored < kSizeClassings) return static_cast<SizeClasses>(stored);
+  return base::Error::damaged("it has size classes unknown to this version");
+}
+
+base::Result<std::vector<uint64_t>> encode(const EventColumns& chunk, SizeClasses classes) {
   const auto fill = [&](capnp::MessageBuilder& message) {
-    set_columns(init_chunk(message, chunk), chunk, freed);
+    set_columns(message.initRoot<wire::EventChunk>(), chunk, classes);
   };
   return build_message("a chunk of events", fill, kSegmentWords);
 }
@@ -137,7 +141,7 @@ base::Result<std::vector<uint64_t>> encode(const EventColumns& chunk, FreedEncod
 base::Result<std::vector<uint64_t>> encode(const EventPart& part) {
   const auto fill = [&](capnp::MessageBuilder& message) {
     auto out = message.initRoot<wire::EventPart>();
-    set_columns(out.initEvents(), part.columns, freed_of(part.columns.freed_mode));
+    set_columns(out.initEvents(), part.columns, SizeClasses::kChunks);
     out.setEventsBefore(part.events_before);
     out.setOpenThread(part.open_thread);
     out.setOpenRun(part.open_run);
@@ -163,7 +167,8 @@ base::Status PartJoiner::add(std::span<const uint64_t> words) {
   EventColumns& added = part.columns;
   const bool is_first = chunk_.empty();
   const bool fits =
-      is_first || (added.unit_log2 == chunk_.unit_log2 && added.freed_mode == chunk_.freed_mode);
+      is_first || (added.unit_log2 == chunk_.unit_log2 && added.layout == chunk_.layout &&
+                   added.size_classes == chunk_.size_classes);
   if (!fits || part.events_before != chunk_.count ||
       added.first_event != chunk_.first_event + chunk_.count ||
       added.count > kMaxEventsPerChunk - chunk_.count) {
@@ -173,7 +178,8 @@ base::Status PartJoiner::add(std::span<const uint64_t> words) {
     return base::Error::damaged("its chunk is too large");
   }
   chunk_.unit_log2 = added.unit_log2;
-  chunk_.freed_mode = added.freed_mode;
+  chunk_.layout = added.layout;
+  chunk_.size_classes = added.size_classes;
   if (is_first) chunk_.first_frame = added.first_frame;
   chunk_.count += added.count;
   const auto from = added.columns();
@@ -193,7 +199,7 @@ base::Result<std::vector<uint64_t>> PartJoiner::chunk() {
     chunk_.threads.put(open_run_);
     open_run_ = 0;
   }
-  return encode(chunk_, freed_of(chunk_.freed_mode));
+  return encode(chunk_);
 }
 
 }  // namespace heaptape::schema

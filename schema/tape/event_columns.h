@@ -4,25 +4,26 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/result.h"
 #include "schema/tape/column_codec.h"
 #include "schema/tape/event.h"
+#include "schema/tape/size_classes.h"
 #include "schema/tape/stack.h"
 
 namespace heaptape::schema {
 
-// Which of two predictions the freed-address column of a chunk is written with.
-enum class FreedEncoding : uint8_t { kLastFreed, kLastUsed };
-
-// A trial chunk is encoded both ways, for its writer to choose.
-enum class FreedMode : uint8_t { kLastFreed, kLastUsed, kTrial };
+// How a chunk has the addresses of its blocks: by free lists and ages, or as in version 1, where
+// `freed` has all blocks that are given up, by the last one freed or used.
+enum class AddressLayout : uint8_t { kFreeLists, kLastFreed, kLastUsed };
 
 struct EventColumns {
-  ColumnWriter ops, sizes, addresses, freed_by_freed, freed_by_used, alignments, threads, times,
-      ends, stacks, frames;
+  ColumnWriter ops, sizes, ages, high_ages, freed, alignments, threads, times, ends, stacks, frames;
+  // By size classes: those of size_classes, or all in a trial.
+  std::array<ColumnWriter, kSizeClassings> addresses;
   std::vector<CodeMapping> mappings;
   std::vector<ProcessSample> samples;
   std::vector<Mark> marks;
@@ -33,7 +34,8 @@ struct EventColumns {
   uint32_t failed = 0;
   uint32_t thread_limit = 0;  // above every thread that occurs
   int unit_log2 = 4;          // addresses are multiples of 1 << unit_log2
-  FreedMode freed_mode = FreedMode::kTrial;
+  AddressLayout layout = AddressLayout::kFreeLists;
+  std::optional<SizeClasses> size_classes;  // nothing: its writer chooses
 
   bool empty() const {
     return count == 0 && samples.empty() && marks.empty() && times.empty() && ends.empty() &&
@@ -43,14 +45,13 @@ struct EventColumns {
   bool has_stacks() const {
     return first_frame != 0 || !stacks.empty() || !frames.empty() || !mappings.empty();
   }
-  // `encoding` must be one that the mode produces.
-  std::span<const uint8_t> freed(FreedEncoding encoding) const {
-    return encoding == FreedEncoding::kLastFreed ? freed_by_freed.bytes() : freed_by_used.bytes();
+  std::span<const uint8_t> addresses_by(SizeClasses classes) const {
+    return addresses[static_cast<size_t>(classes)].bytes();
   }
-  static constexpr size_t kColumns = 11;
+  static constexpr size_t kColumns = 11 + kSizeClassings;
   std::array<ColumnWriter*, kColumns> columns() {
-    return {&ops,     &sizes, &addresses, &freed_by_freed, &freed_by_used, &alignments,
-            &threads, &times, &ends,      &stacks,         &frames};
+    return {&ops,          &sizes,      &ages,    &high_ages, &freed, &addresses[0], &addresses[1],
+            &addresses[2], &alignments, &threads, &times,     &ends,  &stacks,       &frames};
   }
   // The size of all columns, without samples, marks and mappings.
   size_t bytes();
@@ -68,9 +69,13 @@ struct EventPart {
 };
 
 // The Cap'n Proto messages, as 8-byte words ready to compress. Fail with kIo where Cap'n Proto
-// cannot build them, for want of memory, say. `freed` must be among what the mode produces.
-base::Result<std::vector<uint64_t>> encode(const EventColumns& chunk, FreedEncoding freed);
+// cannot build them, for want of memory, say. In a trial, with the addresses by `classes`.
+base::Result<std::vector<uint64_t>> encode(const EventColumns& chunk,
+                                           SizeClasses classes = SizeClasses::kChunks);
 base::Result<std::vector<uint64_t>> encode(const EventPart& part);
+
+// Fails with kDamaged for a number that is none of them.
+base::Result<SizeClasses> size_classes_of(uint8_t stored);
 
 // Puts the parts of a chunk together again. Treats them as hostile.
 class PartJoiner {

@@ -53,12 +53,7 @@ base::Status EventDecoder::load_columns() {
   using wire::Encoding;
   HEAPTAPE_ASSIGN_OR_RETURN(ops_, open_column(chunk.getOps(), Encoding::BYTES, "op"));
   HEAPTAPE_ASSIGN_OR_RETURN(sizes_, open_column(chunk.getSizes(), Encoding::VARINT, "size"));
-  HEAPTAPE_ASSIGN_OR_RETURN(
-      addresses_, open_column(chunk.getAddresses(), Encoding::ADDRESS_SAME_CLASS, "address"));
-  freed_by_use_ = chunk.getFreed().getEncoding() == Encoding::ADDRESS_LAST_USED;
-  const auto freed_encoding =
-      freed_by_use_ ? Encoding::ADDRESS_LAST_USED : Encoding::ADDRESS_LAST_FREED;
-  HEAPTAPE_ASSIGN_OR_RETURN(freed_, open_column(chunk.getFreed(), freed_encoding, "freed-address"));
+  HEAPTAPE_RETURN_IF_ERROR(load_addresses());
   HEAPTAPE_ASSIGN_OR_RETURN(alignments_,
                             open_column(chunk.getAlignments(), Encoding::VARINT, "alignment"));
   HEAPTAPE_ASSIGN_OR_RETURN(threads_, open_column(chunk.getThreads(), Encoding::VARINT, "thread"));
@@ -77,6 +72,31 @@ base::Status EventDecoder::load_columns() {
   marks_ = read_marks(chunk);
   HEAPTAPE_RETURN_IF_ERROR(load_times(times));
   return load_ends(ends);
+}
+
+base::Status EventDecoder::load_addresses() {
+  using wire::Encoding;
+  const auto chunk = message_->root<wire::EventChunk>();
+  auto encoding = Encoding::ADDRESS_FREE_LIST;
+  auto freed_encoding = Encoding::ADDRESS_LAST_FREED;
+  if (chunk.hasAges()) {
+    HEAPTAPE_ASSIGN_OR_RETURN(size_classes_, size_classes_of(chunk.getSizeClasses()));
+    HEAPTAPE_ASSIGN_OR_RETURN(ages_, open_column(chunk.getAges(), Encoding::BYTES, "age"));
+    HEAPTAPE_ASSIGN_OR_RETURN(high_ages_,
+                              open_column(chunk.getHighAges(), Encoding::VARINT, "age"));
+    blocks_.reserve(count_);
+    block_classes_.reserve(count_);
+  } else {
+    encoding = Encoding::ADDRESS_SAME_CLASS;
+    layout_ = AddressLayout::kLastFreed;
+    if (chunk.getFreed().getEncoding() == Encoding::ADDRESS_LAST_USED) {
+      freed_encoding = Encoding::ADDRESS_LAST_USED;
+      layout_ = AddressLayout::kLastUsed;
+    }
+  }
+  HEAPTAPE_ASSIGN_OR_RETURN(addresses_, open_column(chunk.getAddresses(), encoding, "address"));
+  HEAPTAPE_ASSIGN_OR_RETURN(freed_, open_column(chunk.getFreed(), freed_encoding, "freed-address"));
+  return {};
 }
 
 base::Status EventDecoder::load_times(ColumnReader column) {
@@ -156,8 +176,9 @@ struct EventDecoder::BlockPlace {
   size_t block = 0;  // in sizes and addresses
   size_t freed = 0;
   size_t alignment = 0;
-  uint64_t all_addresses = 0;  // so far, or-ed
-  uint64_t all_freed = 0;
+  size_t age = 0;
+  uint64_t all_addresses = 0;  // so far, or-ed; UINT64_MAX for a place that no list has
+  uint64_t all_freed = 0;      // UINT64_MAX for the age of no block
 };
 
 base::Result<size_t> EventDecoder::read(std::span<Event> out) {
@@ -185,9 +206,7 @@ base::Status EventDecoder::read_values(size_t events, BlockValues& values) {
   const auto first = [sum](std::array<uint64_t, kBlockEvents>& column, uint32_t trait) {
     return std::span(column).first(sum / trait % kTraitLimit);
   };
-  if (!freed_.get_all(first(values.freed, kGivesUp))) {
-    return base::Error::damaged("its freed-address column is wrong");
-  }
+  HEAPTAPE_RETURN_IF_ERROR(read_freed(first(values.freed, kGivesUp), first(values.ages, kGivesUp)));
   if (!sizes_.get_all(first(values.sizes, kHandsOut)) ||
       !addresses_.get_all(first(values.addresses, kHandsOut))) {
     return base::Error::damaged("its size or address column is wrong");
@@ -198,6 +217,24 @@ base::Status EventDecoder::read_values(size_t events, BlockValues& values) {
   return {};
 }
 
+// Of that many calls that give up a block: its age, and a code where the age does not say which.
+base::Status EventDecoder::read_freed(std::span<uint64_t> freed, std::span<uint64_t> ages) {
+  if (layout_ == AddressLayout::kFreeLists) {
+    const uint8_t* const low = ages_.get_bytes(ages.size());
+    if (low == nullptr || !high_ages_.get_all(ages)) {
+      return base::Error::damaged("its age column is wrong");
+    }
+    size_t elsewhere = 0;
+    for (size_t i = 0; i < ages.size(); ++i) {
+      ages[i] = ages[i] << 8 | low[i];
+      elsewhere += ages[i] == 1 ? 1 : 0;
+    }
+    freed = freed.first(elsewhere);
+  }
+  if (freed_.get_all(freed)) return {};
+  return base::Error::damaged("its freed-address column is wrong");
+}
+
 base::Status EventDecoder::read_block(std::span<Event> out) {
   BlockValues values;
   HEAPTAPE_RETURN_IF_ERROR(read_values(out.size(), values));
@@ -205,10 +242,16 @@ base::Status EventDecoder::read_block(std::span<Event> out) {
   while (!out.empty()) {
     if (run_left_ == 0 && !next_thread()) return base::Error::damaged("its thread column is wrong");
     const auto run = out.first(std::min<uint64_t>(run_left_, out.size()));
-    if (freed_by_use_) {
-      put_together<true>(run, values, place);
-    } else {
-      put_together<false>(run, values, place);
+    switch (layout_) {
+      case AddressLayout::kFreeLists:
+        put_together(run, values, place);
+        break;
+      case AddressLayout::kLastFreed:
+        put_together_v1<false>(run, values, place);
+        break;
+      case AddressLayout::kLastUsed:
+        put_together_v1<true>(run, values, place);
+        break;
     }
     run_left_ -= run.size();
     out = out.subspan(run.size());
@@ -223,9 +266,50 @@ base::Status EventDecoder::read_block(std::span<Event> out) {
 }
 
 // Of one thread.
-template <bool kFreedByUse>
 void EventDecoder::put_together(std::span<Event> run, const BlockValues& values,
                                 BlockPlace& place) {
+  BlockPlace at = place;
+  FreeLists::Lists& lists = free_lists_.of(thread_);
+  uint64_t& last_freed = last_freed_.of(thread_);
+  for (Event& event : run) {
+    const uint8_t op = *at.op++;
+    const uint32_t traits = kOpTraits[op];
+    event = {static_cast<Op>(op), thread_};
+    if ((traits & kGivesUp) != 0) {
+      const uint64_t age = values.ages[at.age++];
+      if (age == 1) {
+        event.freed_address = AddressCode::decode(values.freed[at.freed++], last_freed, unit_log2_);
+        last_freed = event.freed_address;
+      } else if (age > blocks_.size() + 1) [[unlikely]] {
+        at.all_freed = UINT64_MAX;
+      } else if (age != 0) {
+        const size_t number = blocks_.size() + 1 - age;
+        event.freed_address = blocks_[number];
+        lists[block_classes_[number]].freed.push_back(event.freed_address);
+      }
+      at.all_freed |= event.freed_address;
+    }
+    if ((traits & kHandsOut) != 0) {
+      event.size = values.sizes[at.block];
+      const uint64_t code = values.addresses[at.block++];
+      const uint8_t size_class = schema::size_class(size_classes_, event.size);
+      if (!free_lists_.decode(lists[size_class], code, unit_log2_, event.address)) [[unlikely]]
+        at.all_addresses = UINT64_MAX;
+      at.all_addresses |= event.address;
+      if (code != 0) [[likely]] {
+        blocks_.push_back(event.address);
+        block_classes_.push_back(size_class);
+      }
+    }
+    if ((traits & kAligned) != 0) [[unlikely]]
+      event.alignment = values.alignments[at.alignment++];
+  }
+  place = at;
+}
+
+template <bool kFreedByUse>
+void EventDecoder::put_together_v1(std::span<Event> run, const BlockValues& values,
+                                   BlockPlace& place) {
   BlockPlace at = place;
   NewAddressPredictor::Classes& classes = new_address_.classes(thread_);
   uint64_t last_any = new_address_.last_any();
@@ -261,8 +345,8 @@ void EventDecoder::put_together(std::span<Event> run, const BlockValues& values,
 
 base::Status EventDecoder::finish() const {
   const bool consumed = ops_.at_end() && sizes_.at_end() && addresses_.at_end() &&
-                        freed_.at_end() && alignments_.at_end() && threads_.at_end() &&
-                        run_left_ == 0;
+                        freed_.at_end() && ages_.at_end() && high_ages_.at_end() &&
+                        alignments_.at_end() && threads_.at_end() && run_left_ == 0;
   return consumed ? base::Status()
                   : base::Status(base::Error::damaged("a column is longer than its events"));
 }

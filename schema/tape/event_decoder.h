@@ -10,6 +10,9 @@
 #include "base/result.h"
 #include "schema/tape/column_codec.h"
 #include "schema/tape/event.h"
+#include "schema/tape/event_columns.h"
+#include "schema/tape/free_lists.h"
+#include "schema/tape/size_classes.h"
 #include "schema/tape/stack.h"
 
 namespace heaptape::schema {
@@ -57,26 +60,35 @@ class EventDecoder {
   // The values of a block, by column, in the order of the events that have one.
   struct BlockValues {
     const uint8_t* ops;
-    std::array<uint64_t, kBlockEvents> sizes, addresses, freed, alignments;
+    std::array<uint64_t, kBlockEvents> sizes, addresses, freed, ages, alignments;
   };
   struct BlockPlace;
 
   base::Status load_columns();
+  base::Status load_addresses();
   base::Status load_times(ColumnReader column);
   base::Status load_ends(ColumnReader column);
   base::Status load_frames(ColumnReader column);
   base::Status read_block(std::span<Event> out);
   base::Status read_values(size_t events, BlockValues& values);
-  template <bool kFreedByUse>
+  base::Status read_freed(std::span<uint64_t> freed, std::span<uint64_t> ages);
   void put_together(std::span<Event> run, const BlockValues& values, BlockPlace& place);
+  template <bool kFreedByUse>
+  void put_together_v1(std::span<Event> run, const BlockValues& values, BlockPlace& place);
   bool next_thread();
   base::Status finish() const;
 
   std::vector<uint64_t> words_;
   std::unique_ptr<WordsReader> message_;
-  ColumnReader ops_, sizes_, addresses_, freed_, alignments_, threads_;
-  NewAddressPredictor new_address_;
-  LastAddress last_freed_;  // or last used: see freed_by_use_
+  ColumnReader ops_, sizes_, addresses_, freed_, ages_, high_ages_, alignments_, threads_;
+  AddressLayout layout_ = AddressLayout::kFreeLists;
+  SizeClasses size_classes_ = SizeClasses::kChunks;
+  FreeLists free_lists_;
+  // The blocks that the calls so far handed out: their addresses and size classes.
+  std::vector<uint64_t> blocks_;
+  std::vector<uint8_t> block_classes_;
+  NewAddressPredictor new_address_;  // of version 1
+  LastAddress last_freed_;           // or last used, in a layout of version 1
   std::vector<TimeSample> times_;
   std::vector<ThreadEnd> ends_;
   std::vector<ProcessSample> samples_;
@@ -92,7 +104,6 @@ class EventDecoder {
   uint32_t thread_ = 0;
   uint64_t run_left_ = 0;
   int unit_log2_ = 0;
-  bool freed_by_use_ = false;
 };
 
 }  // namespace heaptape::schema

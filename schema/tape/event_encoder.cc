@@ -7,16 +7,6 @@
 #include "schema/tape/stack_end.h"
 
 namespace heaptape::schema {
-namespace {
-
-// `value`, or `otherwise` where it is 0. Arithmetic, because compilers turn a conditional into a
-// jump.
-uint64_t value_or(uint64_t value, uint64_t otherwise) {
-  return value | (otherwise & (uint64_t{value != 0} - 1));
-}
-
-}  // namespace
-
 size_t EventEncoder::count_accepted(std::span<const Event> events) const {
   uint64_t bits = 0;
   for (const Event& event : events) bits |= event.address | event.freed_address;
@@ -69,10 +59,15 @@ void EventEncoder::encode_pass(std::span<const Event> events, const FrameNumber*
   }
   columns_.ops.put_bytes({ops.data(), events.size()});
   encode_threads(events);
-  const Indices freed(freeing.data(), frees);
-  if (columns_.freed_mode != FreedMode::kLastUsed) encode_freed_by_freed(events, freed);
-  if (columns_.freed_mode != FreedMode::kLastFreed) encode_freed_by_used(events, freed);
-  encode_blocks(events, {allocating.data(), blocks});
+  FreedClasses freed;
+  encode_ages(events, {freeing.data(), frees}, freed);
+  encode_sizes(events, {allocating.data(), blocks});
+  for (size_t i = 0; i < kSizeClassings; ++i) {
+    const auto classes = static_cast<SizeClasses>(i);
+    if (columns_.size_classes.value_or(classes) == classes) {
+      encode_addresses(events, freed, classes);
+    }
+  }
   if (has_stacks_) {
     for (size_t i = 0; i < blocks; ++i) columns_.stacks.put(stacks[allocating[i]]);
   }
@@ -92,64 +87,72 @@ void EventEncoder::encode_threads(std::span<const Event> events) {
   }
 }
 
-void EventEncoder::encode_freed_by_freed(std::span<const Event> events, Indices freeing) {
-  const int unit_log2 = columns_.unit_log2;
-  PassBytes bytes;
-  uint8_t* out = bytes.data();
-  for (const uint8_t i : freeing) {
-    const uint64_t address = events[i].freed_address;
-    uint64_t& last = last_freed_.of(events[i].thread);
-    out = write_varint(out, AddressCode::encode(address, last, unit_log2));
-    if (address != 0) [[likely]]
-      last = address;
-  }
-  columns_.freed_by_freed.put_bytes({bytes.data(), out});
-}
-
-void EventEncoder::encode_freed_by_used(std::span<const Event> events, Indices freeing) {
-  std::array<uint64_t, kPassEvents> used_before;
-  for (size_t i = 0; i < events.size();) {
-    const uint32_t thread = events[i].thread;
-    uint64_t last = last_used_.of(thread);
-    for (; i < events.size() && events[i].thread == thread; ++i) {
-      used_before[i] = last;
-      const uint64_t used = value_or(events[i].address, events[i].freed_address);
-      if (used != 0) [[likely]]
-        last = used;
-    }
-    last_used_.of(thread) = last;
-  }
-  const int unit_log2 = columns_.unit_log2;
-  PassBytes bytes;
-  uint8_t* out = bytes.data();
-  for (const uint8_t i : freeing) {
-    out =
-        write_varint(out, AddressCode::encode(events[i].freed_address, used_before[i], unit_log2));
-  }
-  columns_.freed_by_used.put_bytes({bytes.data(), out});
-}
-
-void EventEncoder::encode_blocks(std::span<const Event> events, Indices allocating) {
-  PassBytes bytes;
-  uint8_t* out = bytes.data();
-  for (const uint8_t i : allocating) out = write_varint(out, events[i].size);
-  columns_.sizes.put_bytes({bytes.data(), out});
-  out = bytes.data();
-  const int unit_log2 = columns_.unit_log2;
-  uint64_t last_any = new_address_.last_any();
-  for (const uint8_t i : allocating) {
+void EventEncoder::encode_ages(std::span<const Event> events, Indices freeing,
+                               FreedClasses& freed) {
+  blocks_.reserve(kPassEvents);
+  for (const Event& event : events) blocks_.prefetch(event.freed_address | event.address);
+  std::array<uint32_t, kPassEvents> ages;
+  for (size_t i = 0; i < events.size(); ++i) {
     const Event& event = events[i];
-    uint64_t& last = new_address_.classes(event.thread)[size_class(event.size)];
-    const uint64_t predicted = value_or(last, last_any);
-    out = write_varint(out, AddressCode::encode(event.address, predicted, unit_log2));
-    if (event.address == 0) [[unlikely]] {
-      columns_.failed += is_failed(event) ? 1 : 0;
-      continue;
+    const uint32_t classes = all_size_classes(event.size);
+    const uint32_t count = blocks_.count();
+    BlockTable::Block block;
+    if (op_info(event.op).kind == OpKind::kResize) [[unlikely]] {
+      if (event.freed_address != 0) block = blocks_.find(event.freed_address);
+      if (event.address != 0) blocks_.add(event.address, classes);
+    } else {
+      block = blocks_.find_or_add(event.freed_address | event.address, classes,
+                                  event.address != 0 ? 1 : 0);
     }
-    last = last_any = event.address;
+    const uint32_t gives_up = event.freed_address != 0 ? 1 : 0;
+    const uint32_t is_known = gives_up & (block.address != 0 ? 1 : 0);
+    freed[i] = block.size_class | (is_known - 1);  // or kNone
+    ages[i] = (count - block.number) * is_known + gives_up;
   }
-  columns_.addresses.put_bytes({bytes.data(), out});
-  new_address_.last_any() = last_any;
+  std::array<uint8_t, kPassEvents> low;
+  PassBytes high;
+  uint8_t* out = high.data();
+  size_t at = 0;
+  for (const uint8_t i : freeing) {
+    low[at++] = static_cast<uint8_t>(ages[i]);
+    out = write_varint(out, ages[i] >> 8);
+    if (ages[i] != 1) continue;
+    uint64_t& last = last_freed_.of(events[i].thread);
+    columns_.freed.put(AddressCode::encode(events[i].freed_address, last, columns_.unit_log2));
+    last = events[i].freed_address;
+  }
+  columns_.ages.put_bytes({low.data(), at});
+  columns_.high_ages.put_bytes({high.data(), out});
+}
+
+void EventEncoder::encode_sizes(std::span<const Event> events, Indices allocating) {
+  PassBytes bytes;
+  uint8_t* out = bytes.data();
+  for (const uint8_t i : allocating) {
+    out = write_varint(out, events[i].size);
+    if (events[i].address == 0) [[unlikely]]
+      columns_.failed += is_failed(events[i]) ? 1 : 0;
+  }
+  columns_.sizes.put_bytes({bytes.data(), out});
+}
+
+void EventEncoder::encode_addresses(std::span<const Event> events, const FreedClasses& freed,
+                                    SizeClasses classes) {
+  FreeLists& free_lists = free_lists_[static_cast<size_t>(classes)];
+  const int unit_log2 = columns_.unit_log2;
+  PassBytes bytes;
+  uint8_t* out = bytes.data();
+  for (size_t i = 0; i < events.size(); ++i) {
+    const Event& event = events[i];
+    FreeLists::Lists& lists = free_lists.of(event.thread);
+    if (freed[i] != kNone) {
+      lists[one_of(freed[i], classes)].freed.push_back(event.freed_address);
+    }
+    if ((kOpTraits[static_cast<uint8_t>(event.op)] & kHandsOut) == 0) continue;
+    FreeLists::List& list = lists[size_class(classes, event.size)];
+    out = write_varint(out, free_lists.encode(list, event.address, unit_log2));
+  }
+  columns_.addresses[static_cast<size_t>(classes)].put_bytes({bytes.data(), out});
 }
 
 void EventEncoder::end_run() {
@@ -214,9 +217,9 @@ EventColumns EventEncoder::take() {
   next.unit_log2 = columns_.unit_log2;
   next.first_frame = frames_;
   last_return_ = 0;
-  new_address_.reset();
+  blocks_.clear();
+  for (FreeLists& free_lists : free_lists_) free_lists.reset();
   last_freed_.reset();
-  last_used_.reset();
   part_end_ = {};
   sample_bytes_ = 0;
   time_count_ = 0;
@@ -243,7 +246,7 @@ EventPart EventEncoder::take_part() {
   added.first_event = columns_.first_event + part_end_.count;
   added.count = columns_.count - part_end_.count;
   added.unit_log2 = columns_.unit_log2;
-  added.freed_mode = columns_.freed_mode;
+  added.size_classes = columns_.size_classes;
   const auto from = columns_.columns();
   const auto to = added.columns();
   for (size_t i = 0; i < from.size(); ++i) {

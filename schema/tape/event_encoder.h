@@ -3,20 +3,24 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "schema/tape/block_table.h"
 #include "schema/tape/column_codec.h"
 #include "schema/tape/event.h"
 #include "schema/tape/event_columns.h"
+#include "schema/tape/free_lists.h"
+#include "schema/tape/size_classes.h"
 #include "schema/tape/tape_format.h"
 
 namespace heaptape::schema {
 
 // Usage: append until full() or !accepts(event); then take().
-// Events are encoded some dozens at a time, a column after the other, in loops without a jump that
-// depends on an event: docs/decisions/0039-bulk.md.
-// One thread. Addresses must be below kAddressLimit.
+// Events are encoded some dozens at a time, a column after the other, in loops that avoid jumps
+// that depend on an event: docs/decisions/0039-bulk.md. One thread. Addresses must be below
+// kAddressLimit.
 class EventEncoder {
  public:
   bool full() const { return columns_.count == kEventsPerChunk; }
@@ -37,8 +41,8 @@ class EventEncoder {
   // Only while empty. `unit_log2` is how many low address bits are always zero (4 for glibc).
   void set_unit_log2(int unit_log2) { columns_.unit_log2 = unit_log2; }
 
-  // Only while empty.
-  void set_freed_mode(FreedMode mode) { columns_.freed_mode = mode; }
+  // Only while empty. By which the chunk is encoded; nothing: by all, for its writer to choose.
+  void set_size_classes(std::optional<SizeClasses> classes) { columns_.size_classes = classes; }
 
   // Requires !full() and accepts(event). `stack` is that of the call, if the tape has stacks.
   void append(const Event& event, FrameNumber stack = 0) {
@@ -91,21 +95,27 @@ class EventEncoder {
   // Room for a varint of each. A column then takes as much memory as it uses.
   using PassBytes = std::array<uint8_t, kPassEvents * kMaxVarintBytes>;
   using Indices = std::span<const uint8_t>;  // of some of the events of a pass
+  // For each event of a pass, the size classes of the block that it gives up, as the table has
+  // them, or kNone.
+  using FreedClasses = std::array<uint32_t, kPassEvents>;
+  static constexpr uint32_t kNone = UINT32_MAX;
 
   void encode_pending();
   void encode(std::span<const Event> events, const FrameNumber* stacks);
   void encode_pass(std::span<const Event> events, const FrameNumber* stacks);
   void encode_threads(std::span<const Event> events);
-  void encode_freed_by_freed(std::span<const Event> events, Indices freeing);
-  void encode_freed_by_used(std::span<const Event> events, Indices freeing);
-  void encode_blocks(std::span<const Event> events, Indices allocating);
+  void encode_ages(std::span<const Event> events, Indices freeing, FreedClasses& freed);
+  void encode_sizes(std::span<const Event> events, Indices allocating);
+  void encode_addresses(std::span<const Event> events, const FreedClasses& freed,
+                        SizeClasses classes);
   void end_run();
 
   EventColumns columns_;
   std::vector<Event> pending_;  // counted in columns_, and in no column yet
   std::vector<FrameNumber> pending_stacks_;
-  NewAddressPredictor new_address_;
-  LastAddress last_freed_, last_used_;
+  BlockTable blocks_;  // of this chunk
+  std::array<FreeLists, kSizeClassings> free_lists_;
+  LastAddress last_freed_;
   PartEnd part_end_;
   uint64_t sample_bytes_ = 0;
   bool has_stacks_ = false;

@@ -9,9 +9,10 @@ $Cxx.namespace("heaptape::schema::wire");
 enum Encoding {
   bytes @0;             # one byte a value
   varint @1;            # LEB128
-  addressSameClass @2;  # varint of the distance to the last block of the same size class and thread
+  addressSameClass @2;  # version 1: the distance to the last block of the same size class and thread
   addressLastFreed @3;  # varint of the distance to the address this thread freed last
-  addressLastUsed @4;   # varint of the distance to the address this thread's last call named
+  addressLastUsed @4;   # version 1: the distance to the address this thread's last call named
+  addressFreeList @5;   # varint: a place in the free list of the class, or as addressSameClass
 }
 
 struct Column {
@@ -64,7 +65,7 @@ struct EventChunk {
   ops @3 :Column;         # every call
   sizes @4 :Column;       # calls that take a size
   addresses @5 :Column;   # calls that return a block
-  freed @6 :Column;       # calls that give one up
+  freed @6 :Column;       # calls that give up a block whose age is 1; version 1: that give one up
   alignments @7 :Column;  # calls that take an alignment
   threads @8 :Column;     # pairs: thread, run length
   times @9 :Column;       # pairs: calls since the last sample, nanoseconds since it
@@ -75,6 +76,14 @@ struct EventChunk {
   frames @14 :Column;     # pairs: own number - caller's, return address - that of the frame before
   firstFrame @15 :UInt32; # frames on the tape before this chunk
   mappings @16 :List(CodeMapping);
+  sizeClasses @17 :UInt8; # which sizes share a free list: size_classes.h
+  ages @18 :Column;       # calls that give up a block: its age, the lower 8 bits; not in version 1
+  highAges @19 :Column;   # the bits above
+
+  # Reserved for what later versions record beside the calls. Readers pass over them.
+  uncertainty @20 :Column;  # of the order between threads
+  steering @21 :Column;     # calls that steer the allocator: mallopt, malloc_trim, mallctl
+  domains @22 :Column;      # which of several allocators of the process a call went to
 }
 
 # What came to a chunk since the part before, while the chunk is being filled. Only in unfinished

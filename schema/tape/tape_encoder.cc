@@ -55,7 +55,7 @@ void TapeEncoder::save() {
 void TapeEncoder::flush() {
   if (encoder_.empty()) return;
   encoder_.recycle(sink_.write(encoder_.take()));
-  encoder_.set_freed_mode(sink_.freed_mode(encoder_.number()));
+  encoder_.set_size_classes(sink_.size_classes(encoder_.number()));
 }
 
 }  // namespace heaptape::schema

@@ -7,7 +7,7 @@
 namespace heaptape::schema {
 
 inline constexpr uint8_t kMagic[8] = {0x89, 'H', 'T', 'A', 'P', 'E', '\r', '\n'};
-inline constexpr uint16_t kMajorVersion = 1;
+inline constexpr uint16_t kMajorVersion = 2;
 inline constexpr uint16_t kMinorVersion = 0;
 
 // Preamble: magic[8] major:u16 minor:u16 crc32:u32 (of the 12 bytes before it)
@@ -29,6 +29,7 @@ enum class ChunkKind : uint32_t {
   kIndex = 4,    // TapeIndex, once, last
   kPart = 5,     // EventPart, only in an unfinished tape, behind its last whole chunk
   kThreads = 6,  // ThreadList, once, before the summary; tapes without names have none
+  // Reserved: 7 for mappings of the process, 8 for keyframes (the blocks alive at a call).
 };
 
 // Limits that a reader holds a hostile tape to.

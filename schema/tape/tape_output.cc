@@ -82,8 +82,8 @@ void TapeOutput::rest_if_short() {
 }
 
 base::Status TapeOutput::write_chunk(const EventColumns& chunk, FrameCompressor& compressor) {
-  const FreedEncoding freed = choose_freed_encoding(chunk, compressor);
-  HEAPTAPE_ASSIGN_OR_RETURN(const auto words, encode(chunk, freed));
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto words,
+                            encode(chunk, choose_size_classes(chunk, compressor)));
   HEAPTAPE_RETURN_IF_ERROR(put({ChunkKind::kEvents, 0, chunk.count, chunk.first_event, 0},
                                compressor.compress(words), footer_bytes()));
   if (file_) file_->keep_if_abandoned();  // from now on there is something to recover
@@ -91,15 +91,18 @@ base::Status TapeOutput::write_chunk(const EventColumns& chunk, FrameCompressor&
   return {};
 }
 
-FreedEncoding TapeOutput::choose_freed_encoding(const EventColumns& chunk,
-                                                FrameCompressor& compressor) {
-  if (FreedChoice::is_trial(chunk.number)) {
-    const size_t by_freed = compressor.measure(chunk.freed_by_freed.bytes());
-    const size_t by_used = compressor.measure(chunk.freed_by_used.bytes());
-    freed_encoding_ = by_freed <= by_used ? FreedEncoding::kLastFreed : FreedEncoding::kLastUsed;
-    freed_choice_.decide(chunk.number, freed_encoding_);
+SizeClasses TapeOutput::choose_size_classes(const EventColumns& chunk,
+                                            FrameCompressor& compressor) {
+  if (!SizeClassChoice::is_trial(chunk.number)) return size_classes_;
+  size_t least = SIZE_MAX;
+  for (size_t i = 0; i < kSizeClassings; ++i) {
+    const size_t bytes = compressor.measure(chunk.addresses[i].bytes());
+    if (bytes >= least) continue;
+    least = bytes;
+    size_classes_ = static_cast<SizeClasses>(i);
   }
-  return freed_encoding_;
+  choice_.decide(chunk.number, size_classes_);
+  return size_classes_;
 }
 
 void TapeOutput::save(const EventPart& part, FrameCompressor& compressor) {

@@ -26,7 +26,7 @@ namespace heaptape::schema {
 // - A full disk leaves a whole tape that is cut short, if the file system grants reserves
 //   (fallocate): a chunk is written only if the summary and index still fit after it.
 // - The same header and chunks give the same bytes, whatever was saved in between.
-// Memory is bounded by one chunk and the index. One thread, except for freed_mode().
+// Memory is bounded by one chunk and the index. One thread, except for size_classes().
 class TapeOutput {
  public:
   TapeOutput(std::string path, TapeHeader header);
@@ -38,7 +38,9 @@ class TapeOutput {
   void write(const EventColumns& chunk, FrameCompressor& compressor);
   void save(const EventPart& part, FrameCompressor& compressor);
   // Any thread may ask.
-  FreedMode freed_mode(uint64_t chunk_number) const { return freed_choice_.mode(chunk_number); }
+  std::optional<SizeClasses> size_classes(uint64_t chunk_number) const {
+    return choice_.of(chunk_number);
+  }
 
   // Writes the last chunk, unless it is empty, then summary, index and trailer, and gives the file
   // its name. `summary` needs everything but the counts of events and threads and the largest
@@ -68,7 +70,7 @@ class TapeOutput {
 
   base::Status begin(FrameCompressor& compressor);
   base::Status write_chunk(const EventColumns& chunk, FrameCompressor& compressor);
-  FreedEncoding choose_freed_encoding(const EventColumns& chunk, FrameCompressor& compressor);
+  SizeClasses choose_size_classes(const EventColumns& chunk, FrameCompressor& compressor);
   base::Status save_part(const EventPart& part, FrameCompressor& compressor);
   base::Status put(ChunkHeader header, std::span<const uint8_t> frame, uint64_t reserve_bytes);
   base::Status reserve(uint64_t bytes);
@@ -89,8 +91,8 @@ class TapeOutput {
   std::optional<base::OutputFile> file_;  // open
   std::vector<ChunkRef> index_;
   base::Status status_;
-  FreedChoice freed_choice_;
-  FreedEncoding freed_encoding_ = FreedEncoding::kLastFreed;
+  SizeClassChoice choice_;
+  SizeClasses size_classes_ = SizeClasses::kChunks;
   uint64_t events_ = 0;
   uint64_t lost_events_ = 0;
   Counts written_;

@@ -41,8 +41,8 @@ class TapeWriter : private ChunkSink {
 
   EventColumns write(EventColumns chunk) override;
   void save(EventPart part) override { output_.save(part, compressor_); }
-  FreedMode freed_mode(uint64_t chunk_number) const override {
-    return output_.freed_mode(chunk_number);
+  std::optional<SizeClasses> size_classes(uint64_t chunk_number) const override {
+    return output_.size_classes(chunk_number);
   }
 
   FrameCompressor compressor_;

@@ -85,15 +85,17 @@ class FakeSession {
 class NoWriter : public schema::ChunkSink {
  public:
   schema::EventColumns write(schema::EventColumns chunk) override {
-    choice_.decide(chunk.number, schema::FreedEncoding::kLastUsed);
+    choice_.decide(chunk.number, schema::SizeClasses::kChunks);
     chunk.clear();
     return chunk;
   }
   void save(schema::EventPart) override {}
-  schema::FreedMode freed_mode(uint64_t chunk) const override { return choice_.mode(chunk); }
+  std::optional<schema::SizeClasses> size_classes(uint64_t chunk) const override {
+    return choice_.of(chunk);
+  }
 
  private:
-  schema::FreedChoice choice_;
+  schema::SizeClassChoice choice_;
 };
 
 enum class Sizes : bool { kNo, kCounted };

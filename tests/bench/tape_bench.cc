@@ -35,6 +35,14 @@ const std::vector<Event>& repetitive_events() {
   return events;
 }
 
+constexpr const char* kRedis = HEAPTAPE_QUESTIONS_DIR "/redis.tape";
+constexpr const char* kCompiler = HEAPTAPE_QUESTIONS_DIR "/compiler.tape";
+
+std::vector<Event> events_of(const std::string& path) {
+  auto reader = TapeReader::open(path);
+  return tests::read_events(*reader);
+}
+
 void set_per_event(benchmark::State& state, size_t events) {
   state.counters["ns_per_event"] = benchmark::Counter(
       static_cast<double>(state.iterations()) * static_cast<double>(events) * 1e-9,
@@ -61,11 +69,14 @@ void drop_chunk(EventEncoder& encoder) {
 
 void encode(benchmark::State& state, const std::vector<Event>& events) {
   EventEncoder encoder;
-  encoder.set_freed_mode(FreedMode::kLastUsed);
+  encoder.set_unit_log2(3);
+  encoder.set_size_classes(SizeClasses::kChunks);
   for (auto _ : state) {
-    for (const Event& event : events) {
+    for (std::span<const Event> left = events; !left.empty();) {
       if (encoder.full()) drop_chunk(encoder);
-      encoder.append(event);
+      const size_t count = std::min<size_t>({left.size(), encoder.room(), 1024});
+      encoder.append(left.first(count), nullptr);
+      left = left.subspan(count);
     }
   }
   set_per_event(state, events.size());
@@ -76,14 +87,22 @@ void BM_EncodeRandom(benchmark::State& state) {
 void BM_EncodeRepetitive(benchmark::State& state) {
   encode(state, repetitive_events());
 }
+void BM_EncodeRedis(benchmark::State& state) {
+  encode(state, events_of(kRedis));
+}
+void BM_EncodeCompiler(benchmark::State& state) {
+  encode(state, events_of(kCompiler));
+}
 BENCHMARK(BM_EncodeRandom);
 BENCHMARK(BM_EncodeRepetitive);
+BENCHMARK(BM_EncodeRedis);
+BENCHMARK(BM_EncodeCompiler);
 
 void write(benchmark::State& state, const std::vector<Event>& events) {
   uint64_t bytes = 0;
   for (auto _ : state) {
     auto writer = TapeWriter::create("/dev/null", tests::sample_header());
-    for (const Event& event : events) (*writer)->append(event);
+    (*writer)->encoder().append(events, nullptr);
     (void)(*writer)->finish({});
     bytes = (*writer)->bytes();
   }
@@ -97,8 +116,16 @@ void BM_WriteRandom(benchmark::State& state) {
 void BM_WriteRepetitive(benchmark::State& state) {
   write(state, repetitive_events());
 }
+void BM_WriteRedis(benchmark::State& state) {
+  write(state, events_of(kRedis));
+}
+void BM_WriteCompiler(benchmark::State& state) {
+  write(state, events_of(kCompiler));
+}
 BENCHMARK(BM_WriteRandom);
 BENCHMARK(BM_WriteRepetitive);
+BENCHMARK(BM_WriteRedis);
+BENCHMARK(BM_WriteCompiler);
 
 void read(benchmark::State& state, const std::string& path) {
   auto reader = TapeReader::open(path);
@@ -117,10 +144,10 @@ void BM_ReadRandom(benchmark::State& state) {
   read(state, dir.file("t"));
 }
 void BM_ReadRedis(benchmark::State& state) {
-  read(state, HEAPTAPE_QUESTIONS_DIR "/redis.tape");
+  read(state, kRedis);
 }
 void BM_ReadCompiler(benchmark::State& state) {
-  read(state, HEAPTAPE_QUESTIONS_DIR "/compiler.tape");
+  read(state, kCompiler);
 }
 BENCHMARK(BM_ReadRandom);
 BENCHMARK(BM_ReadRedis);

@@ -21,7 +21,7 @@ from tests.soak import processes
 
 from . import scope as scopes
 from .count_lines import SLOWEST_SECONDS, Counted, count_lines
-from .line_map import Coverage, LineMap, hash_of
+from .line_map import Coverage, LineMap
 from .mistake import Mistake, in_order
 from .scope import Scope
 from .suites import Suite, list_suites, run_suite
@@ -119,11 +119,9 @@ class Mutate:
         usable = self.trees[0].suites
         suites = {name: suite for name, suite in list_suites(build).items() if name in usable}
         suites.update((name, suite) for name, suite in usable.items() if name.startswith("python."))
-        stale = self.map.stale(suites, {path: self.texts[path] for path in self.scope.lines}, self.tests)
-        kept = suites.keys() - stale
-        self.map.suites = {name: one for name, one in self.map.suites.items() if name in kept}
-        self.map.files.update((path, hash_of(self.texts[path])) for path in self.scope.lines)
-        self.map.files.update((path, hash_of(text)) for path, text in self.tests.items())
+        scope = {path: self.texts[path] for path in self.scope.lines}
+        stale = self.map.stale(suites, scope, self.tests)
+        self.map.begin_runs(stale, suites.keys(), {**scope, **self.tests}, self.texts)
         if stale:
             say(f"\n==> finding the lines that {len(stale)} of {len(suites)} suites run")
         waiting = {pool.submit(run_without_mistake, suites[name], counted): name for name in sorted(stale)}

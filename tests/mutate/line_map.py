@@ -4,7 +4,7 @@ import hashlib
 import json
 import pathlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 
 # What runs in recorded programs, in the worker and in browsers, without what counts lines: all suites of these programs
@@ -70,6 +70,17 @@ class LineMap:
         new = path.with_suffix(".new")
         new.write_text(json.dumps({"files": self.files, "suites": suites}, indent=0))
         new.rename(path)
+
+    def begin_runs(
+        self, stale: set[str], suites: Collection[str], texts: Mapping[str, str], product: Mapping[str, str]
+    ) -> None:
+        """Forgets those that run now, and notes for which `texts`.
+
+        Where all run, that is the whole product: they need not run again when other sources are in scope.
+        """
+        self.suites = {name: one for name, one in self.suites.items() if name in suites and name not in stale}
+        noted = {**texts, **product} if stale == set(suites) else texts
+        self.files.update((path, hash_of(text)) for path, text in noted.items())
 
     def covering(self, path: str, line: int) -> list[str]:
         """The suites that may notice a mistake there, fast ones first.

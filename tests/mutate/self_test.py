@@ -188,6 +188,17 @@ class Map(unittest.TestCase):
         self.assertEqual(self.stale(["t.Slow", "t.Fast"], {"cli/b.cc": "c"}, {}), ["t.Fast"])
 
 
+    def test_knows_all_sources_where_all_suites_run(self) -> None:
+        product = {"base/a.cc": "a", "cli/b.cc": "new"}
+        self.map.begin_runs({"t.Fast"}, ["t.Slow", "t.Fast"], {"base/a.cc": "a"}, product)
+        self.assertEqual(sorted(self.map.suites), ["t.Slow"])
+        self.map.suites["t.Fast"] = Coverage(1, True, {"cli/b.cc": "1"})
+        self.assertEqual(self.stale(["t.Fast"], product, {}), ["t.Fast"])
+        self.map.begin_runs({"t.Slow", "t.Fast"}, ["t.Slow", "t.Fast"], {"base/a.cc": "a"}, product)
+        self.map.suites["t.Fast"] = Coverage(1, True, {"cli/b.cc": "1"})
+        self.assertEqual(self.stale(["t.Fast"], product, {}), [])
+
+
 class Scopes(unittest.TestCase):
     def test_headers_know_their_users(self) -> None:
         texts = {"a.cc": '#include "b.h"\n', "b.h": '#include "c.h"\n', "c.h": "", "d.cc": '#include "c.h"\n'}

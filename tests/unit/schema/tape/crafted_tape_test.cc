@@ -29,7 +29,7 @@ Words message_of(std::span<const Event> events, uint64_t first_event,
   encoder.add_sample({first_event, 0, 0, std::move(regions)});
   EventColumns chunk = encoder.take();
   chunk.first_event = first_event;
-  return *encode(chunk, FreedEncoding::kLastFreed);
+  return *encode(chunk);
 }
 
 // Regions that stand in a message as the bytes of `text`.
@@ -102,7 +102,7 @@ TEST_F(CraftedTape, WithAThreadEndBehindItsChunkIsDamaged) {
   EventEncoder encoder;
   for (int i = 0; i < 6; ++i) encoder.append(tests::malloc_event(1, 0x5000));
   encoder.add_end(0x77);
-  Words words = *encode(encoder.take(), FreedEncoding::kLastFreed);
+  Words words = *encode(encoder.take());
   std::string bytes(reinterpret_cast<const char*>(words.data()), words.size() * 8);
   const size_t at = bytes.find("\x06\x77");
   ASSERT_NE(at, std::string::npos);
@@ -118,7 +118,7 @@ TEST_F(CraftedTape, WithAStackThatItDoesNotHaveIsDamaged) {
   EventEncoder encoder;
   encoder.set_has_stacks();
   encoder.append(tests::malloc_event(1, 0x5000), encoder.add_frame({0, 0x400000}) + 1);
-  add(chunk(ChunkKind::kEvents, *encode(encoder.take(), FreedEncoding::kLastFreed), 1, 0));
+  add(chunk(ChunkKind::kEvents, *encode(encoder.take()), 1, 0));
   TapeReader reader = finish_and_open();
   EXPECT_TRUE(tests::read_events(reader).empty());
   ASSERT_EQ(reader.damages().size(), 1u);
@@ -130,11 +130,109 @@ TEST_F(CraftedTape, WithAFrameThatCallsItselfIsDamaged) {
   EventEncoder encoder;
   encoder.add_frame({1, 0x400000});
   encoder.append(tests::malloc_event(1, 0x5000));
-  add(chunk(ChunkKind::kEvents, *encode(encoder.take(), FreedEncoding::kLastFreed), 1, 0));
+  add(chunk(ChunkKind::kEvents, *encode(encoder.take()), 1, 0));
   TapeReader reader = finish_and_open();
   EXPECT_TRUE(tests::read_events(reader).empty());
   ASSERT_EQ(reader.damages().size(), 1u);
   EXPECT_EQ(reader.damages()[0].reason, "its frame column is wrong");
+}
+
+// A chunk of six calls whose columns a test changes.
+class CraftedChunk : public CraftedTape {
+ protected:
+  CraftedChunk() {
+    const Event allocated = tests::malloc_event(1, 0x5000);
+    const Event freed = tests::free_event(0x5000);
+    columns_ =
+        columns_of({allocated, freed, allocated, freed, tests::free_event(0x9000), allocated});
+  }
+  static EventColumns columns_of(const std::vector<Event>& events) {
+    EventEncoder encoder;
+    for (const Event& event : events) encoder.append(event);
+    return encoder.take();
+  }
+  static ColumnWriter column_of(const std::vector<uint8_t>& bytes) {
+    ColumnWriter column;
+    column.put_bytes(bytes);
+    return column;
+  }
+  void expect_damaged(const std::string& reason) {
+    add(chunk(ChunkKind::kEvents, *encode(columns_), columns_.count, 0));
+    TapeReader reader = finish_and_open();
+    EXPECT_TRUE(tests::read_events(reader).empty());
+    ASSERT_EQ(reader.damages().size(), 1u);
+    EXPECT_EQ(reader.damages()[0].reason, reason);
+  }
+
+  EventColumns columns_;
+};
+
+// The last block handed out has age 2, and 1 says that the chunk did not hand it out.
+TEST_F(CraftedChunk, HasAgesAndPlacesInFreeLists) {
+  const auto bytes = [](const ColumnWriter& column) {
+    return std::vector<uint8_t>(column.bytes().begin(), column.bytes().end());
+  };
+  EXPECT_EQ(bytes(columns_.ages), (std::vector<uint8_t>{2, 2, 1}));
+  EXPECT_EQ(bytes(columns_.high_ages), (std::vector<uint8_t>{0, 0, 0}));
+  for (const ColumnWriter& addresses : columns_.addresses) {
+    const auto codes = bytes(addresses);
+    ASSERT_GE(codes.size(), 3u);
+    EXPECT_EQ(std::vector(codes.end() - 2, codes.end()), (std::vector<uint8_t>{1, 1}));
+  }
+}
+
+TEST_F(CraftedChunk, WithAnAgeBeforeItsFirstBlockIsDamaged) {
+  columns_.ages = column_of({3, 2, 1});
+  expect_damaged("its freed-address column is wrong");
+}
+
+TEST_F(CraftedChunk, WithTheAgeOfItsFirstBlockIsRead) {
+  columns_.ages = column_of({2, 3, 1});
+  add(chunk(ChunkKind::kEvents, *encode(columns_), columns_.count, 0));
+  TapeReader reader = finish_and_open();
+  EXPECT_EQ(tests::read_events(reader).at(3), tests::free_event(0x5000));
+}
+
+TEST_F(CraftedChunk, WithAPlaceThatItsFreeListHasNotIsDamaged) {
+  const auto codes = columns_.addresses_by(SizeClasses::kChunks);
+  std::vector<uint8_t> wrong(codes.begin(), codes.end());
+  wrong.back() = 2;
+  columns_.addresses[0] = column_of(wrong);
+  expect_damaged("its size or address column is wrong");
+}
+
+TEST_F(CraftedChunk, WithTooFewAgesIsDamaged) {
+  columns_.ages = column_of({2, 2});
+  expect_damaged("its age column is wrong");
+}
+
+TEST_F(CraftedChunk, WithTooManyAgesIsDamaged) {
+  columns_.high_ages = column_of({0, 0, 0, 0});
+  expect_damaged("a column is longer than its events");
+}
+
+TEST_F(CraftedChunk, WithSizeClassesOfALaterVersionIsDamaged) {
+  Words words = *encode(columns_of(std::vector<Event>(6, tests::malloc_event(1, 0x5000))));
+  auto* const bytes = reinterpret_cast<uint8_t*>(words.data() + 2);  // count, unit, size classes
+  ASSERT_EQ(bytes[8], 6);
+  ASSERT_EQ(bytes[13], 0);
+  bytes[13] = kSizeClassings;
+  add(chunk(ChunkKind::kEvents, words, 6, 0));
+  TapeReader reader = finish_and_open();
+  EXPECT_TRUE(tests::read_events(reader).empty());
+  ASSERT_EQ(reader.damages().size(), 1u);
+  EXPECT_EQ(reader.damages()[0].reason, "it has size classes unknown to this version");
+}
+
+// Reserved for later versions, docs/tape-format.md.
+TEST_F(CraftedTape, WithChunksOfLaterKindsIsRead) {
+  add(chunk(ChunkKind::kEvents, message_of(events(0, 100), 0), 100, 0));
+  add(chunk(static_cast<ChunkKind>(7), Words(3), 0, 100));
+  add(chunk(static_cast<ChunkKind>(8), Words(3), 0, 100));
+  add(chunk(ChunkKind::kEvents, message_of(events(100, 200), 100), 100, 100));
+  TapeReader reader = finish_and_open();
+  expect_gives(reader, 0, 200);
+  EXPECT_TRUE(reader.damages().empty());
 }
 
 TEST_F(CraftedTape, WithFramesThatAreNumberedTwiceKeepsTheFirst) {
@@ -144,7 +242,7 @@ TEST_F(CraftedTape, WithFramesThatAreNumberedTwiceKeepsTheFirst) {
     encoder.append(tests::malloc_event(1, 0x5000), encoder.add_frame({0, address}));
     EventColumns columns = encoder.take();
     columns.first_event = address == 0x400000 ? 0 : 1;
-    const Words words = *encode(columns, FreedEncoding::kLastFreed);
+    const Words words = *encode(columns);
     add(chunk(ChunkKind::kEvents, words, 1, columns.first_event));
   }
   TapeReader reader = finish_and_open();
@@ -153,11 +251,6 @@ TEST_F(CraftedTape, WithFramesThatAreNumberedTwiceKeepsTheFirst) {
   EXPECT_EQ(stacks->find(1)->return_address, 0x400000u);
   ASSERT_EQ(reader.damages().size(), 1u);
   EXPECT_EQ(reader.damages()[0].reason, "its frames are numbered like those before them");
-}
-
-TEST_F(CraftedTape, HasTheLayoutOfOldTapesWhereNoThreadEnds) {
-  constexpr uint64_t kTwoDataWordsAndEightPointers = 0x0008'0002'0000'0000;
-  EXPECT_EQ(message_of(events(0, 100), 0)[1], kTwoDataWordsAndEightPointers);
 }
 
 TEST_F(CraftedTape, WithAChunkInsideAnotherGivesTheOuterOneOnly) {

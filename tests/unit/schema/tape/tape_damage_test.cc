@@ -98,14 +98,14 @@ TEST_F(DamagedTape, DirectoryIsForeign) {
 
 TEST_F(DamagedTape, OfANewerMajorVersionIsRefusedByName) {
   std::string changed = bytes_;
-  changed[8] = 2;
+  changed[8] = kMajorVersion + 1;
   const auto* start = reinterpret_cast<const uint8_t*>(changed.data());
   const uint32_t crc = crc32_of({start, 12});
   std::memcpy(&changed[12], &crc, sizeof crc);
   write(changed);
   const base::Error error = open_error();
   EXPECT_EQ(error.code, base::ErrorCode::kNewerVersion);
-  EXPECT_NE(error.message.find("format 2.0"), std::string::npos) << error.message;
+  EXPECT_NE(error.message.find("format 3.0"), std::string::npos) << error.message;
 }
 
 TEST_F(DamagedTape, CutInsideAChunkKeepsTheChunksBefore) {

@@ -344,16 +344,16 @@ TEST_F(Tape, HasTheSameBytesHoweverOftenItIsSaved) {
   EXPECT_TRUE(tests::read_bytes(saved) == tests::read_bytes(path_));
 }
 
-TEST(FreedChoice, IsToEncodeBothWaysUntilTheTrialIsDecided) {
-  FreedChoice choice;
-  EXPECT_EQ(choice.mode(1), FreedMode::kTrial);
-  choice.decide(0, FreedEncoding::kLastFreed);
-  EXPECT_EQ(choice.mode(1), FreedMode::kLastFreed);
-  EXPECT_EQ(choice.mode(7), FreedMode::kLastFreed);
-  EXPECT_EQ(choice.mode(8), FreedMode::kTrial);
-  EXPECT_EQ(choice.mode(9), FreedMode::kTrial);
-  choice.decide(8, FreedEncoding::kLastUsed);
-  EXPECT_EQ(choice.mode(9), FreedMode::kLastUsed);
+TEST(SizeClassChoice, IsToEncodeByAllUntilTheTrialIsDecided) {
+  SizeClassChoice choice;
+  EXPECT_EQ(choice.of(1), std::nullopt);
+  choice.decide(0, SizeClasses::kChunks);
+  EXPECT_EQ(choice.of(1), SizeClasses::kChunks);
+  EXPECT_EQ(choice.of(7), SizeClasses::kChunks);
+  EXPECT_EQ(choice.of(8), std::nullopt);
+  EXPECT_EQ(choice.of(9), std::nullopt);
+  choice.decide(8, SizeClasses::kEighths);
+  EXPECT_EQ(choice.of(9), SizeClasses::kEighths);
 }
 
 TEST_F(Tape, SmallRepetitiveRunsCostLittleOnDisk) {
@@ -386,14 +386,14 @@ TEST_F(Tape, KeepsMarks) {
   EXPECT_EQ(batch.marks, (std::vector<Mark>{{2, 100, "end"}}));
 }
 
-TEST_F(Tape, WithoutMarksIsAsItWasBeforeThereWereAny) {
+TEST_F(Tape, TakesRoomForMarksOnlyWhereThereAreSome) {
   EventColumns columns;
   columns.count = 1;
-  const auto without = encode(columns, FreedEncoding::kLastFreed);
+  const auto without = encode(columns);
   columns.marks.push_back({0, 0, "m"});
-  const auto with = encode(columns, FreedEncoding::kLastFreed);
-  // In words: pointers to ends and marks, the tag of the list, and a mark with its name.
-  EXPECT_EQ(with->size() - without->size(), 2u + 1u + 4u);
+  const auto with = encode(columns);
+  // In words: the tag of the list, and a mark with its name.
+  EXPECT_EQ(with->size() - without->size(), 1u + 4u);
 }
 
 // Of a hostile writer.
@@ -402,7 +402,7 @@ TEST(EventDecoder, LeavesOutMarksOfOtherChunksAndOnesThatGoBack) {
   columns.first_event = 10;
   columns.marks = {{9, 0, "before"}, {10, 1, "in"}, {11, 2, "behind"}, {5, 3, "back"}};
   EventDecoder decoder;
-  ASSERT_TRUE(decoder.load(*encode(columns, FreedEncoding::kLastFreed)).ok());
+  ASSERT_TRUE(decoder.load(*encode(columns)).ok());
   EXPECT_EQ(decoder.marks(), (std::vector<Mark>{{10, 1, "in"}}));
 }
 
@@ -413,7 +413,7 @@ TEST(EventDecoder, LeavesOutMarksWithNamesThatNoneHas) {
     columns.marks.push_back({0, 0, name});
   }
   EventDecoder decoder;
-  ASSERT_TRUE(decoder.load(*encode(columns, FreedEncoding::kLastFreed)).ok());
+  ASSERT_TRUE(decoder.load(*encode(columns)).ok());
   EXPECT_EQ(decoder.marks(), (std::vector<Mark>{{0, 0, "ok-1._"}}));
 }
 
