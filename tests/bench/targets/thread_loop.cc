@@ -1,5 +1,8 @@
-// The same loop on several threads, each with slots of its own: thread_loop THREADS EVENTS.
+// The same loop on several threads, each with slots of its own: thread_loop THREADS EVENTS. Prints
+// the nanoseconds for each of a thread's.
+#include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <thread>
 #include <vector>
@@ -28,9 +31,12 @@ void run(uint64_t seed, long events) {
 int main(int argc, char** argv) {
   const int threads = argc > 1 ? std::atoi(argv[1]) : 2;
   const long events = argc > 2 ? std::atol(argv[2]) : 5000000;
+  const auto begin = std::chrono::steady_clock::now();
   std::vector<std::thread> running;
   for (int i = 0; i < threads; ++i) {
     running.emplace_back(run, 88172645463325252 + static_cast<uint64_t>(i) * 77, events);
   }
   for (std::thread& thread : running) thread.join();
+  const std::chrono::duration<double, std::nano> elapsed = std::chrono::steady_clock::now() - begin;
+  std::printf("%f\n", elapsed.count() / static_cast<double>(events));
 }
