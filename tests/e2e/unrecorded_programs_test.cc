@@ -66,6 +66,9 @@ const Words kExecFunctions = {"execve",   "execv",       "execvp", "execvpe",
                               "execl",    "execlp",      "execle", "fexecve",
                               "execveat", "posix_spawn", "vfork",  "posix_spawnp"};
 
+// Those of them that look for a name in PATH.
+const Words kSearchingFunctions = {"execvp", "execvpe", "execlp", "posix_spawnp"};
+
 TEST_F(UnrecordedPrograms, AreLeftAloneByEveryFunctionThatExecutes) {
   const std::string program = target_path("tell_environment_static");
   for (const std::string& function : kExecFunctions) {
@@ -206,21 +209,23 @@ TEST_F(UnrecordedPrograms, AreFoundInPathBehindAVeryLongFolder) {
 }
 
 TEST_F(UnrecordedPrograms, AreFoundInPath) {
-  const Words words = executing("execvp", {"tell_environment_static"});
   const std::string program = target_path("tell_environment_static");
   const std::string folder = fs::path(program).parent_path();
-  const Ended ended =
-      record(CommandLine{.words = words, .environment = {"PATH=/nowhere:" + folder}});
-  EXPECT_EQ(ended.out, "preload: none, session: none\n") << ended.describe();
-  EXPECT_TRUE(lists(program, "statically linked"));
+  for (const std::string& function : kSearchingFunctions) {
+    SCOPED_TRACE(function);
+    const Ended ended = record(CommandLine{.words = executing(function, {"tell_environment_static"}),
+                                           .environment = {"PATH=/nowhere:" + folder}});
+    EXPECT_EQ(ended.out, "preload: none, session: none\n") << ended.describe();
+    EXPECT_TRUE(lists(program, "statically linked"));
+  }
 }
 
 // An empty element of PATH is the working directory.
 TEST_F(UnrecordedPrograms, AreFoundInTheWorkingDirectoryWherePathHasAnEmptyElement) {
   const std::string folder = fs::path(target_path("tell_environment_static")).parent_path();
-  for (const char* const function : {"execvp", "execvpe", "execlp", "posix_spawnp"}) {
+  for (const std::string& function : kSearchingFunctions) {
     for (const char* const path : {"", ":/nowhere", "/nowhere:", "/nowhere::/nowhere/else"}) {
-      SCOPED_TRACE(std::string(function) + " PATH=" + path);
+      SCOPED_TRACE(function + " PATH=" + path);
       const Ended ended =
           record(CommandLine{.words = executing(function, {"tell_environment_static"}),
                              .environment = {std::string("PATH=") + path},
