@@ -13,6 +13,7 @@ UNCOUNTED = {
     "recorder/interposer/": ("record_e2e_tests", "ring_tests", "recorder_tests"),
     "recorder/ring/": ("record_e2e_tests", "ring_tests", "recorder_tests"),
     "recorder/program/": ("record_e2e_tests",),
+    "recorder/collector/": ("record_e2e_tests.RecordKills",),  # which end it by SIGKILL
     "recorder/unwind/": ("record_e2e_tests",),
     "allocators/native/worker/": ("replay_tests", "native_threads_tests", "replay_e2e_tests"),
     "replayer/symbols/": ("symbols_tests", "stacks_e2e_tests"),  # the process that reads files

@@ -175,6 +175,8 @@ class Map(unittest.TestCase):
 
     def test_gives_whole_programs_where_lines_are_not_counted(self) -> None:
         self.assertEqual(self.map.covering("recorder/ring/a.h", 1), ["ring_tests.A"])
+        self.map.suites["record_e2e_tests.RecordKills"] = self.map.suites["record_e2e_tests.B"] = Coverage(3, True)
+        self.assertEqual(self.map.covering("recorder/collector/a.cc", 1), ["record_e2e_tests.RecordKills"])
         self.map.suites["Pages.A"] = self.map.suites["python.page_test"] = Coverage(3, True)
         self.assertEqual(self.map.covering("replayer/report/html/page/a.js", 1), ["Pages.A"])
         self.assertEqual(self.map.covering("python/heaptape/page.js", 1), ["python.page_test"])
