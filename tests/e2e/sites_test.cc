@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <sstream>
 
 #include "replayer/symbols/symbol_file.h"
 #include "schema/tape/tape_writer.h"
@@ -248,6 +249,22 @@ TEST_F(RecordedSites, AreNamedByExplanations) {
   expect(words, "\n  (a hole between blocks of two sites counts for both)\n");
   expect(words, "    for _IO_file_doallocate");
   expect({"holes", tape_, "-a", "model:first-fit", "--at", "peak"}, "call sites of the blocks");
+}
+
+TEST_F(RecordedSites, AreAsManyAsAskedFor) {
+  for (const std::string& command : {std::string("explain"), std::string("holes")}) {
+    for (const size_t top : {1, 2}) {
+      const Ended ended = run({"heaptape", command, tape_, "-a", "model:first-fit", "--at", "peak",
+                               "--top", std::to_string(top)});
+      std::istringstream lines(ended.out);
+      std::string line;
+      while (std::getline(lines, line) && !line.starts_with("call sites of the blocks")) {
+      }
+      size_t rows = 0;
+      while (std::getline(lines, line) && !line.starts_with("  (")) ++rows;
+      EXPECT_EQ(rows, top) << ended.describe();
+    }
+  }
 }
 
 TEST_F(RecordedSites, ArePassedOverOrLeftOutOfExplanations) {

@@ -213,8 +213,9 @@ TEST_F(UnrecordedPrograms, AreFoundInPath) {
   const std::string folder = fs::path(program).parent_path();
   for (const std::string& function : kSearchingFunctions) {
     SCOPED_TRACE(function);
-    const Ended ended = record(CommandLine{.words = executing(function, {"tell_environment_static"}),
-                                           .environment = {"PATH=/nowhere:" + folder}});
+    const Ended ended =
+        record(CommandLine{.words = executing(function, {"tell_environment_static"}),
+                           .environment = {"PATH=/nowhere:" + folder}});
     EXPECT_EQ(ended.out, "preload: none, session: none\n") << ended.describe();
     EXPECT_TRUE(lists(program, "statically linked"));
   }

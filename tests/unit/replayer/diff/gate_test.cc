@@ -38,6 +38,25 @@ TEST_F(GateTest, ComparesWithEachOperator) {
   EXPECT_TRUE(fails("!=10", n(0), n(11)));
 }
 
+// Of a base with repeats: an upper limit counts from its greatest figure, a lower one from its
+// least, and an exact one from its median.
+TEST_F(GateTest, CountsFromTheEndOfTheSpreadThatForgives) {
+  auto base = run_figures("glibc");
+  base.metrics.push_back({"counters.x", n(100)});
+  base.spreads = {{"counters.x", 90, 110}};
+  const auto new_run = run_figures("glibc");
+  const auto limit = [&](const std::string& op) {
+    auto now = new_run;
+    now.metrics.push_back({"counters.x", n(100)});
+    return evaluate(*parse_gate("counters.x" + op + "+20"), base, now).limit;
+  };
+  EXPECT_EQ(limit(">"), 130.0L);
+  EXPECT_EQ(limit(">="), 130.0L);
+  EXPECT_EQ(limit("<"), 110.0L);
+  EXPECT_EQ(limit("<="), 110.0L);
+  EXPECT_EQ(limit("=="), 120.0L);
+}
+
 TEST_F(GateTest, FailsAboveAnIncreaseInPercent) {
   EXPECT_TRUE(fails(">+5%", n(100), n(106)));
   EXPECT_FALSE(fails(">+5%", n(100), n(105)));
