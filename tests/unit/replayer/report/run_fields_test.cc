@@ -113,16 +113,32 @@ TEST_F(RunFields, SpreadTheTimeOverAllRecordedEvents) {
   EXPECT_EQ(fields().getTime().getNsPerEvent(), 12.5);
 }
 
-TEST_F(RunFields, HaveTheExtremesOfTimesBesideTheirMedians) {
-  metrics_.latencies.emplace_back();
-  auto& [middle, least, greatest] = metrics_.latencies[0];
-  least.p50_ns = 1, middle.p50_ns = 2, greatest.p50_ns = 3;
-  least.p99_ns = 4, middle.p99_ns = 5, greatest.p99_ns = 6;
-  least.p999_ns = 7, middle.p999_ns = 8, greatest.p999_ns = 9;
-  const auto latency = fields().getLatency()[0];
-  EXPECT_EQ(latency.getP50NsMin() * 100 + latency.getP50Ns() * 10 + latency.getP50NsMax(), 123u);
-  EXPECT_EQ(latency.getP99NsMin() * 100 + latency.getP99Ns() * 10 + latency.getP99NsMax(), 456u);
-  EXPECT_EQ(latency.getP999NsMin() * 100 + latency.getP999Ns() * 10 + latency.getP999NsMax(), 789u);
+// The slowest call is that of all repeats.
+TEST_F(RunFields, HaveEachLatencyFromItsPlaceInTheRange) {
+  LatencyRange latency;
+  uint64_t value = 0;
+  for (auto* const one : {&latency.least, &latency.middle, &latency.greatest}) {
+    one->samples = ++value;
+    one->p50_ns = ++value;
+    one->p99_ns = ++value;
+    one->p999_ns = ++value;
+    one->max_ns = ++value;
+    one->max_event = ++value;
+  }
+  metrics_.latencies.push_back(latency);
+  const wire::Latency::Reader read = fields().getLatency()[0];
+  EXPECT_EQ(read.getSamples(), 7u);
+  EXPECT_EQ(read.getP50Ns(), 8u);
+  EXPECT_EQ(read.getP99Ns(), 9u);
+  EXPECT_EQ(read.getP999Ns(), 10u);
+  EXPECT_EQ(read.getMaxNs(), 17u);
+  EXPECT_EQ(read.getMaxAt(), 18u);
+  EXPECT_EQ(read.getP50NsMin(), 2u);
+  EXPECT_EQ(read.getP50NsMax(), 14u);
+  EXPECT_EQ(read.getP99NsMin(), 3u);
+  EXPECT_EQ(read.getP99NsMax(), 15u);
+  EXPECT_EQ(read.getP999NsMin(), 4u);
+  EXPECT_EQ(read.getP999NsMax(), 16u);
 }
 
 TEST_F(RunFields, LeaveGrowthOutWhereNoWorkIsCounted) {
