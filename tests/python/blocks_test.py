@@ -72,6 +72,16 @@ def test_blocks_of_many_batches_follow_from_the_events(large_tape):
     assert without_site(rows(tape.blocks())) == expected_blocks(tape)
 
 
+def test_blocks_that_other_threads_resize_and_free_follow_from_the_events(tool, tmp_path):
+    trace = tmp_path / "a.txt"
+    trace.write_text("1: malloc 0x1000 64\n2: realloc 0x2000 0x1000 128\n3: realloc 0x2000 0x2000 32\n"
+                     "2: malloc 0x3000 8\n1: realloc 0x4000 0x3000 16\n3: free 0x4000\n")
+    tool("import", "android", trace, "-o", tmp_path / "a.tape")
+    blocks = rows(heaptape.Tape(tmp_path / "a.tape").blocks())
+    assert without_site(blocks) == expected_blocks(heaptape.Tape(tmp_path / "a.tape"))
+    assert [(block["thread"], block["freedBy"], block["resizes"]) for block in blocks] == [(1, 2, 1), (0, None, 2)]
+
+
 def test_blocks_that_never_die_are_those_of_stats(real_tape, tool_json):
     stats = tool_json("stats", "--json", real_tape)
     live = [block for block in rows(heaptape.Tape(real_tape).blocks()) if block["death"] is None]
