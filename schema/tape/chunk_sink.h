@@ -10,13 +10,16 @@
 
 namespace heaptape::schema {
 
-// By which size classes the blocks of each chunk are encoded. Every eighth chunk is encoded by all,
-// and those that make it smallest serve that chunk and the next seven. The writer of the chunks
-// decides. If the encoder asks before that, it also encodes that chunk by all, so the bytes of a
-// tape do not depend on timing. One thread decides, another may ask.
+// By which size classes the blocks of each chunk are encoded. The first chunk has those that are
+// likely. The second and every eighth after it are encoded by all, and those that make it smallest
+// serve that chunk and the next seven. The writer of the chunks decides. If the encoder asks before
+// that, it also encodes that chunk by all, so the bytes of a tape do not depend on timing. One
+// thread decides, another may ask.
 class SizeClassChoice {
  public:
-  static bool is_trial(uint64_t chunk) { return chunk % kChunksPerTrial == 0; }
+  explicit SizeClassChoice(SizeClasses likely) { decide(0, likely); }
+
+  static bool is_trial(uint64_t chunk) { return chunk % kChunksPerTrial == 1; }
   void decide(uint64_t chunk, SizeClasses classes) {
     decided_.store(trial_of(chunk) * kSizeClassings + static_cast<uint64_t>(classes),
                    std::memory_order_release);
@@ -30,9 +33,12 @@ class SizeClassChoice {
 
  private:
   static constexpr uint64_t kChunksPerTrial = 8;
-  static uint64_t trial_of(uint64_t chunk) { return chunk / kChunksPerTrial + 1; }
+  // 0 of the first chunk, which has none.
+  static uint64_t trial_of(uint64_t chunk) {
+    return (chunk + kChunksPerTrial - 1) / kChunksPerTrial;
+  }
 
-  std::atomic<uint64_t> decided_{0};  // 0: nothing yet
+  std::atomic<uint64_t> decided_;
 };
 
 class ChunkSink {

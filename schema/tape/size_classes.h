@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace heaptape::schema {
 
@@ -17,6 +18,12 @@ enum class SizeClasses : uint8_t {
 };
 inline constexpr size_t kSizeClassings = 3;
 inline constexpr size_t kMostSizeClasses = 256;  // of one of them
+
+// Those that fit an allocator of this family, as TapeHeader has it, most likely.
+constexpr SizeClasses likely_size_classes(std::string_view family) {
+  if (family == "jemalloc" || family == "mimalloc") return SizeClasses::kQuarters;
+  return family == "tcmalloc" ? SizeClasses::kEighths : SizeClasses::kChunks;
+}
 
 // Below kMostSizeClasses; the last class takes the rest.
 constexpr uint8_t compute_size_class(SizeClasses classes, uint64_t size) {

@@ -15,8 +15,10 @@ namespace heaptape::schema {
 // none. One thread.
 class TapeEncoder {
  public:
-  // `sink` must outlive the encoder's use.
-  explicit TapeEncoder(ChunkSink& sink) : sink_(sink) {}
+  // `sink` must outlive the encoder's use, and is asked for its first size classes at once.
+  explicit TapeEncoder(ChunkSink& sink) : sink_(sink) {
+    encoder_.set_size_classes(sink.size_classes(0));
+  }
 
   // Requires event addresses below kAddressLimit.
   void append(const Event& event, FrameNumber stack = 0) {

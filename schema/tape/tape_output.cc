@@ -25,7 +25,10 @@ void append_chunk(std::vector<uint8_t>& bytes, ChunkHeader header, std::span<con
 }  // namespace
 
 TapeOutput::TapeOutput(std::string path, TapeHeader header)
-    : path_(std::move(path)), header_(std::move(header)) {}
+    : path_(std::move(path)),
+      header_(std::move(header)),
+      size_classes_(likely_size_classes(header_.recorded_allocator.family)),
+      choice_(size_classes_) {}
 
 void TapeOutput::Counts::add(const EventColumns& chunk) {
   for (const uint8_t op : chunk.ops.bytes()) ++ops[op];

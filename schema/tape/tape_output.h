@@ -91,8 +91,8 @@ class TapeOutput {
   std::optional<base::OutputFile> file_;  // open
   std::vector<ChunkRef> index_;
   base::Status status_;
+  SizeClasses size_classes_;
   SizeClassChoice choice_;
-  SizeClasses size_classes_ = SizeClasses::kChunks;
   uint64_t events_ = 0;
   uint64_t lost_events_ = 0;
   Counts written_;

@@ -95,7 +95,7 @@ class NoWriter : public schema::ChunkSink {
   }
 
  private:
-  schema::SizeClassChoice choice_;
+  schema::SizeClassChoice choice_{schema::SizeClasses::kChunks};
 };
 
 enum class Sizes : bool { kNo, kCounted };

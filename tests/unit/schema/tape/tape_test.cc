@@ -345,15 +345,56 @@ TEST_F(Tape, HasTheSameBytesHoweverOftenItIsSaved) {
 }
 
 TEST(SizeClassChoice, IsToEncodeByAllUntilTheTrialIsDecided) {
-  SizeClassChoice choice;
+  SizeClassChoice choice(SizeClasses::kQuarters);
+  EXPECT_EQ(choice.of(0), SizeClasses::kQuarters);
   EXPECT_EQ(choice.of(1), std::nullopt);
-  choice.decide(0, SizeClasses::kChunks);
-  EXPECT_EQ(choice.of(1), SizeClasses::kChunks);
-  EXPECT_EQ(choice.of(7), SizeClasses::kChunks);
-  EXPECT_EQ(choice.of(8), std::nullopt);
+  EXPECT_EQ(choice.of(2), std::nullopt);
+  choice.decide(1, SizeClasses::kChunks);
+  EXPECT_EQ(choice.of(1), std::nullopt);
+  EXPECT_EQ(choice.of(2), SizeClasses::kChunks);
+  EXPECT_EQ(choice.of(8), SizeClasses::kChunks);
   EXPECT_EQ(choice.of(9), std::nullopt);
-  choice.decide(8, SizeClasses::kEighths);
-  EXPECT_EQ(choice.of(9), SizeClasses::kEighths);
+  EXPECT_EQ(choice.of(10), std::nullopt);
+  choice.decide(9, SizeClasses::kEighths);
+  EXPECT_EQ(choice.of(10), SizeClasses::kEighths);
+}
+
+// Blocks of all sizes that an allocator serves from one list, in chunks of 1,000 calls.
+TEST_F(Tape, HasTheSizeClassesThatFit) {
+  const auto bytes_of = [this](const std::string& family, uint64_t least, uint64_t most,
+                               int chunks) {
+    TapeHeader header = sample_header();
+    header.recorded_allocator.family = family;
+    auto writer = TapeWriter::create(path_, header);
+    EXPECT_TRUE(writer.ok());
+    Random random(1);
+    std::vector<uint64_t> freed;
+    for (uint64_t i = 0; i < 1000; ++i) freed.push_back(0x10000 + i * 0x100);
+    std::vector<uint64_t> live;
+    for (int i = 0; i < chunks; ++i) {
+      for (int call = 0; call < 1000; ++call) {
+        if (live.empty() || (!freed.empty() && random.chance(2))) {
+          live.push_back(freed.back());
+          freed.pop_back();
+          (*writer)->append(malloc_event(least + random.below(most - least + 1), live.back()));
+        } else {
+          std::swap(live[random.below(live.size())], live.back());
+          freed.push_back(live.back());
+          live.pop_back();
+          (*writer)->append(free_event(freed.back()));
+        }
+      }
+      (*writer)->flush();
+    }
+    EXPECT_TRUE((*writer)->finish({}).ok());
+    return open().file_bytes();
+  };
+  EXPECT_LT(bytes_of("jemalloc", 129, 160, 1), bytes_of("", 129, 160, 1) - 150);
+  EXPECT_LT(bytes_of("tcmalloc", 129, 144, 1), bytes_of("", 129, 144, 1) - 100);
+  EXPECT_LT(bytes_of("glibc", 25, 40, 1), bytes_of("jemalloc", 25, 40, 1) - 100);
+  // By trial, but for the first chunk.
+  EXPECT_LT(bytes_of("", 129, 160, 20), bytes_of("jemalloc", 129, 160, 20) * 103 / 100);
+  EXPECT_LT(bytes_of("jemalloc", 25, 40, 20), bytes_of("glibc", 25, 40, 20) * 103 / 100);
 }
 
 TEST_F(Tape, SmallRepetitiveRunsCostLittleOnDisk) {
