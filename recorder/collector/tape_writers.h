@@ -70,7 +70,7 @@ class TapeWriters {
     Tape(std::string path, schema::TapeHeader header)
         : output(std::move(path), std::move(header)) {}
 
-    schema::TapeOutput output;  // of the thread that works on it, but for freed_mode()
+    schema::TapeOutput output;  // of the thread that works on it, but for size_classes()
     std::list<Job> jobs;
     bool is_scheduled = false;  // in ready_, or a thread works on it
     std::atomic<uint32_t> chunks_waiting{0};

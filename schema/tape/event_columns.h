@@ -41,7 +41,7 @@ struct EventColumns {
     return count == 0 && samples.empty() && marks.empty() && times.empty() && ends.empty() &&
            stacks.empty() && frames.empty() && mappings.empty();
   }
-  // A tape without stacks is written as it was before there were any.
+  // A tape without stacks has no columns for them.
   bool has_stacks() const {
     return first_frame != 0 || !stacks.empty() || !frames.empty() || !mappings.empty();
   }

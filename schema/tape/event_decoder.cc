@@ -84,8 +84,9 @@ base::Status EventDecoder::load_addresses() {
     HEAPTAPE_ASSIGN_OR_RETURN(ages_, open_column(chunk.getAges(), Encoding::BYTES, "age"));
     HEAPTAPE_ASSIGN_OR_RETURN(high_ages_,
                               open_column(chunk.getHighAges(), Encoding::VARINT, "age"));
-    blocks_.reserve(count_);
-    block_classes_.reserve(count_);
+    const size_t most = std::min<size_t>(count_, chunk.getOps().getData().size());
+    blocks_.reserve(most);
+    block_classes_.reserve(most);
   } else {
     encoding = Encoding::ADDRESS_SAME_CLASS;
     layout_ = AddressLayout::kLastFreed;
@@ -225,10 +226,13 @@ base::Status EventDecoder::read_freed(std::span<uint64_t> freed, std::span<uint6
       return base::Error::damaged("its age column is wrong");
     }
     size_t elsewhere = 0;
+    uint64_t all = 0;
     for (size_t i = 0; i < ages.size(); ++i) {
+      all |= ages[i];
       ages[i] = ages[i] << 8 | low[i];
       elsewhere += ages[i] == 1 ? 1 : 0;
     }
+    if (all >> 56 != 0) return base::Error::damaged("its age column is wrong");
     freed = freed.first(elsewhere);
   }
   if (freed_.get_all(freed)) return {};
@@ -280,6 +284,8 @@ void EventDecoder::put_together(std::span<Event> run, const BlockValues& values,
       if (age == 1) {
         event.freed_address = AddressCode::decode(values.freed[at.freed++], last_freed, unit_log2_);
         last_freed = event.freed_address;
+        if (event.freed_address == 0) [[unlikely]]
+          at.all_freed = UINT64_MAX;
       } else if (age > blocks_.size() + 1) [[unlikely]] {
         at.all_freed = UINT64_MAX;
       } else if (age != 0) {

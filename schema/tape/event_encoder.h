@@ -20,7 +20,8 @@ namespace heaptape::schema {
 // Usage: append until full() or !accepts(event); then take().
 // Events are encoded some dozens at a time, a column after the other, in loops that avoid jumps
 // that depend on an event: docs/decisions/0039-bulk.md. One thread. Addresses must be below
-// kAddressLimit.
+// kAddressLimit. An event that only hands out a block has no freed_address, and one that only gives
+// one up no address.
 class EventEncoder {
  public:
   bool full() const { return columns_.count == kEventsPerChunk; }

@@ -16,7 +16,8 @@ namespace heaptape::schema {
 // The blocks of one chunk that were given up and not handed out again, by thread context and size
 // class, the latest first. Codes a new block as its place among the latest of its list, or else as
 // the distance from the last block of its class. Both ends of a tape do the same with it.
-// Memory: 8 bytes a block, and 8 KiB for each context that occurred.
+// Memory: 8 to 16 bytes for each time a block was given up, and 8 KiB for each context that
+// occurred; none after reset().
 class FreeLists {
  public:
   static constexpr size_t kPlaces = 16;
@@ -49,7 +50,7 @@ class FreeLists {
     }
     return kPlaces + AddressCode::encode(address, predicted, unit_log2);
   }
-  // False for a place that the list does not have.
+  // False for a place that the list does not have, and for NULL by any code but 0.
   bool decode(List& list, uint64_t code, int unit_log2, uint64_t& address) {
     address = 0;
     if (code == 0) [[unlikely]]
@@ -65,23 +66,12 @@ class FreeLists {
       return false;
     }
     list.last = last_any_ = address;
-    return true;
+    return address != 0;
   }
 
-  void reset() {
-    last_any_ = 0;
-    for (Lists& lists : contexts_) {
-      for (List& list : lists) {
-        list.last = 0;
-        list.freed.clear();
-        if (list.freed.capacity() > kKeptCapacity) list.freed.shrink_to_fit();
-      }
-    }
-  }
+  void reset() { *this = FreeLists(); }
 
  private:
-  static constexpr size_t kKeptCapacity = 1024;
-
   // Removes the block that `place` later ones are in front of.
   static void take(List& list, size_t place) {
     uint64_t* const at = list.freed.data() + list.freed.size() - 1 - place;

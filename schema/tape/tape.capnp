@@ -10,9 +10,9 @@ enum Encoding {
   bytes @0;             # one byte a value
   varint @1;            # LEB128
   addressSameClass @2;  # version 1: the distance to the last block of the same size class and thread
-  addressLastFreed @3;  # varint of the distance to the address this thread freed last
+  addressLastFreed @3;  # varint of the distance to the last address of this column and thread
   addressLastUsed @4;   # version 1: the distance to the address this thread's last call named
-  addressFreeList @5;   # varint: a place in the free list of the class, or as addressSameClass
+  addressFreeList @5;   # varint: a place in the free list of the class, or 16 + a distance
 }
 
 struct Column {

@@ -97,7 +97,8 @@ base::Status TapeOutput::write_chunk(const EventColumns& chunk, FrameCompressor&
 SizeClasses TapeOutput::choose_size_classes(const EventColumns& chunk,
                                             FrameCompressor& compressor) {
   if (!SizeClassChoice::is_trial(chunk.number)) return size_classes_;
-  size_t least = SIZE_MAX;
+  // Those of the chunk before, unless others are better: it may have no blocks.
+  size_t least = compressor.measure(chunk.addresses_by(size_classes_));
   for (size_t i = 0; i < kSizeClassings; ++i) {
     const size_t bytes = compressor.measure(chunk.addresses[i].bytes());
     if (bytes >= least) continue;

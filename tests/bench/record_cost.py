@@ -8,7 +8,8 @@ it is Python, in each third pair. Columns, medians of the pairs with their quart
   own ns    what recording adds to that, for each call of a thread
   cpu ns    processor time of all processes beyond the bare run, for each call
   bytes     of the tapes, for each call
-  heaptrack, memray: their whole command / bare
+  heaptrack, memray: their whole command / bare; - where heaptrack would follow no process that works:
+             it records none but the first
 
 Behind the table: which share of the calls `--on-full drop` keeps, the time from the end of a
 program to that of its recorder beyond the bare program's own, `record -- true`, and the machine's
@@ -73,21 +74,24 @@ class Program:
     threads: int = 1
     python: list[str] = field(default_factory=list)  # what memray is to run
     server: bool = False
+    is_one_process: bool = True
+    stdin: str = os.devnull
 
 
 def programs(targets, folder):
     def target(name, *arguments):
         return [os.path.join(targets, name), *arguments]
 
-    python = ["env", "PYTHONMALLOC=malloc", "/usr/bin/python3", f"{folder}/p.py"]
+    python = ["/usr/bin/python3", f"{folder}/p.py"]
     return {
         "python3 json": Program(python, python=[f"{folder}/p.py"]),
         "growth": Program(target("grow_loop", "64", "65536", "3000"), times_itself=True),
-        "sqlite3": Program(["sh", "-c", f"exec sqlite3 :memory: <{folder}/p.sql"]),
-        "cc1plus": Program(["g++", "-O2", "-c", f"{folder}/p.cc", "-o", f"{folder}/p.o"]),
+        "sqlite3": Program(["sqlite3", ":memory:"], stdin=f"{folder}/p.sql"),
+        "cc1plus": Program(["g++", "-O2", "-c", f"{folder}/p.cc", "-o", f"{folder}/p.o"], is_one_process=False),
         "redis": Program(["redis-server", "--port", "0", "--unixsocket", f"{folder}/s", "--save", ""],
                          times_itself=True, server=True),
-        "git repack": Program(["git", "-C", f"{folder}/repository", "repack", "-adfq", "--threads=1"]),
+        "git repack": Program(["git", "-C", f"{folder}/repository", "repack", "-adfq", "--threads=1"],
+                              is_one_process=False),
         "random loop": Program(target("random_loop", "20000000"), times_itself=True),
         "two threads": Program(target("thread_loop", "2", "5000000"), times_itself=True, threads=2),
     }
@@ -116,7 +120,9 @@ def run(program, command):
     if program.server:
         own = run_server(program, command)
     else:
-        out = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+        with open(program.stdin) as stdin:
+            out = subprocess.run(command, check=True, stdin=stdin, stdout=subprocess.PIPE,
+                                 stderr=subprocess.DEVNULL, text=True).stdout
         # Recorders print, too; the program prints one number.
         own = next((float(line) for line in out.splitlines() if line.replace(".", "").isdigit()), None)
     return Run(time.monotonic() - begin, children_seconds() - cpu, own if program.times_itself else None)
@@ -155,10 +161,10 @@ def measure(name, program, heaptape, memray, pairs, folder):
     tape = f"{folder}/t.tape"
     recorded = [heaptape, "record", "-o", tape, "--", *program.command]
     others = {}
-    if shutil.which("heaptrack"):
+    if shutil.which("heaptrack") and program.is_one_process:
         others["heaptrack"] = ["heaptrack", "-o", f"{folder}/h", *program.command]
     if memray and program.python:
-        others["memray"] = ["env", "PYTHONMALLOC=malloc", memray, "-m", "memray", "run", "-fqo", f"{folder}/m", *program.python]
+        others["memray"] = [memray, "-m", "memray", "run", "-fqo", f"{folder}/m", *program.python]
     ratios = {"whole": [], "own": [], "heaptrack": [], "memray": []}
     own_ns, cpu_ns = [], []
     run(program, program.command)  # warm-up
@@ -201,7 +207,7 @@ def whole_ms(command):
 
 
 def show_ends(heaptape, pairs, folder):
-    python = ["env", "PYTHONMALLOC=malloc", "/usr/bin/python3", "-c", LAST_WORDS]
+    python = ["/usr/bin/python3", "-c", LAST_WORDS]
     record = [heaptape, "record", "-o", f"{folder}/e.tape", "--"]
     later = []
     for _ in range(pairs):
@@ -219,6 +225,7 @@ def main():
     parser.add_argument("--memray", help="a python3 that has memray")
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_intermixed_args()
+    os.environ["PYTHONMALLOC"] = "malloc"
     heaptape, targets = os.path.abspath(arguments.heaptape), os.path.abspath(arguments.targets)
     with tempfile.TemporaryDirectory() as folder:
         known = programs(targets, folder)

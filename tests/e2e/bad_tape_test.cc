@@ -87,11 +87,11 @@ TEST_F(BadTape, FolderIsNamed) {
 
 TEST_F(BadTape, OfANewerMajorVersionIsNamed) {
   std::string newer = bytes_;
-  newer[8] = 2;
+  newer[8] = schema::kMajorVersion + 1;
   const uint32_t crc = schema::crc32_of({reinterpret_cast<const uint8_t*>(newer.data()), 12});
   std::memcpy(newer.data() + 12, &crc, sizeof crc);
   write(newer);
-  expect_all_refuse(path_, "2.0");
+  expect_all_refuse(path_, "3.0");
 }
 
 TEST_F(BadTape, DamagedIsRefusedByCommandsThatNeedAllOfIt) {

@@ -2,6 +2,7 @@
 // version is the example that docs/tape-format.md takes apart byte by byte.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cctype>
 #include <filesystem>
 #include <fstream>
@@ -17,6 +18,7 @@ namespace heaptape::schema {
 namespace {
 
 constexpr int kCurrentVersion = kMajorVersion;
+constexpr const char* kFamilies[] = {"glibc", "jemalloc", "tcmalloc"};
 
 const std::vector<Event> kEvents = {
     {Op::kMalloc, 0, 24, 0, 0x5555557592a0, 0},
@@ -104,6 +106,46 @@ std::vector<std::vector<Event>> rich_chunks() {
     }
   }
   return chunks;
+}
+
+// A chunk of calls of version 2's kind: an allocator that hands the last freed block of a class out
+// first, or one of the others, up to twenty places deep; ages of more than 256 blocks, and blocks
+// of one class with different sizes.
+std::vector<Event> reusing_events() {
+  Lehmer random;
+  std::vector<Event> events;
+  std::array<std::vector<uint64_t>, 4> freed;
+  std::vector<std::pair<uint64_t, size_t>> live;  // block and class
+  uint64_t top = 0x600000000000;
+  for (int i = 0; i < 2000; ++i) {
+    Event event;
+    event.thread = random.below(50) == 0 ? 1 : 0;
+    const bool grows = i % 800 < 420;
+    if (live.empty() || random.below(10) < (grows ? 8u : 2u)) {
+      const size_t size_class = random.below(4);
+      event.op = Op::kMalloc;
+      event.size = 129 + size_class * 32 + random.below(32);
+      std::vector<uint64_t>& list = freed[size_class];
+      const size_t place = random.below(3) == 0 ? random.below(20) : 0;
+      if (place < list.size()) {
+        const auto at = list.end() - 1 - static_cast<ptrdiff_t>(place);
+        event.address = *at;
+        list.erase(at);
+      } else {
+        event.address = top += 256;
+      }
+      live.emplace_back(event.address, size_class);
+    } else {
+      const size_t at =
+          random.below(2) == 0 ? live.size() - 1 : random.below(static_cast<uint32_t>(live.size()));
+      event.op = Op::kFree;
+      event.freed_address = live[at].first;
+      freed[live[at].second].push_back(live[at].first);
+      live.erase(live.begin() + static_cast<ptrdiff_t>(at));
+    }
+    events.push_back(event);
+  }
+  return events;
 }
 
 // Everything of a tape that depends on the event.
@@ -210,6 +252,17 @@ void write_unfinished(const std::string& path) {
   tests::write_bytes(path, without_hole(tests::read_bytes(dir.file("t.partial"))));
 }
 
+// Of an allocator of that family: the first chunk has its size classes.
+template <int kFamily>
+void write_reusing(const std::string& path) {
+  TapeHeader header = tests::sample_header();
+  header.recorded_allocator.family = kFamilies[kFamily];
+  auto writer = TapeWriter::create(path, header);
+  ASSERT_TRUE(writer.ok());
+  for (const Event& event : reusing_events()) (*writer)->append(event);
+  ASSERT_TRUE((*writer)->finish({}).ok());
+}
+
 GoldenContents read_golden(TapeReader& reader, size_t batch_events) {
   GoldenContents all;
   EventBatch batch;
@@ -286,6 +339,16 @@ TEST_P(GoldenTape, ThatIsUnfinishedGivesWhatWasSaved) {
   EXPECT_EQ(got.events, std::vector(all.events.begin(), all.events.begin() + kSavedEvents));
   EXPECT_EQ(got.stacks, std::vector(all.stacks.begin(), all.stacks.begin() + kSavedEvents));
   EXPECT_EQ(got.frames, std::vector(all.frames.begin(), all.frames.begin() + 2));
+}
+
+TEST_P(GoldenTape, OfAnAllocatorThatReusesBlocksIsWhatWasRecorded) {
+  if (GetParam() < 2) return;  // version 1 has no free lists
+  const std::vector<Event> events = reusing_events();
+  constexpr Write kWriters[] = {write_reusing<0>, write_reusing<1>, write_reusing<2>};
+  for (size_t i = 0; i < std::size(kFamilies); ++i) {
+    TapeReader reader = open(std::string("-reuse-") + kFamilies[i], kWriters[i]);
+    EXPECT_EQ(tests::read_events(reader), events) << kFamilies[i];
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(OfVersion, GoldenTape, testing::Range(1, kCurrentVersion + 1));

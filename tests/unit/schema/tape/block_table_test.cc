@@ -46,5 +46,22 @@ TEST(BlockTable, KnowsTheLastNumberOfEachAddress) {
   }
 }
 
+// 2^16 addresses that a multiplier of Knuth's, which many tables have, puts into one slot. With a
+// fixed one this takes a minute.
+TEST(BlockTable, HasNoAddressesThatMeet) {
+  constexpr uint64_t kInverse = 0xf1de83e19937733d;  // of 0x9e3779b97f4a7c15, modulo 2^64
+  static_assert(kInverse * 0x9e3779b97f4a7c15 == 1);
+  BlockTable table;
+  uint32_t count = 0;
+  for (uint64_t i = 1; count < 1u << 16; ++i) {
+    const uint64_t address = i * 16 * kInverse;
+    if (address >> 57 != 0) continue;
+    if (count % kPass == 0) table.reserve(kPass);
+    table.add(address, 0);
+    ASSERT_EQ(table.find(address).number, count);
+    ++count;
+  }
+}
+
 }  // namespace
 }  // namespace heaptape::schema

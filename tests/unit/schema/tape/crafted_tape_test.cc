@@ -207,8 +207,29 @@ TEST_F(CraftedChunk, WithTooFewAgesIsDamaged) {
 }
 
 TEST_F(CraftedChunk, WithTooManyAgesIsDamaged) {
+  columns_.ages = column_of({2, 2, 1, 0});
+  expect_damaged("a column is longer than its events");
+}
+
+TEST_F(CraftedChunk, WithTooManyHighAgesIsDamaged) {
   columns_.high_ages = column_of({0, 0, 0, 0});
   expect_damaged("a column is longer than its events");
+}
+
+TEST_F(CraftedChunk, WithAnAgeOfMoreThan64BitsIsDamaged) {
+  columns_.high_ages = column_of({0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1, 0, 0});
+  expect_damaged("its age column is wrong");
+}
+
+TEST_F(CraftedChunk, WithNullForABlockThatItDidNotHandOutIsDamaged) {
+  columns_.freed = column_of({0});
+  expect_damaged("its freed-address column is wrong");
+}
+
+// 16 and the distance that leads back to 0.
+TEST_F(CraftedChunk, WithNullByADistanceIsDamaged) {
+  columns_.addresses[0] = column_of({17, 1, 1});
+  expect_damaged("its size or address column is wrong");
 }
 
 TEST_F(CraftedChunk, WithSizeClassesOfALaterVersionIsDamaged) {
