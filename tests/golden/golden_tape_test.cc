@@ -2,10 +2,12 @@
 // version is the example that docs/tape-format.md takes apart byte by byte.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 
 #include "schema/tape/tape_reader.h"
