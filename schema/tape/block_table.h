@@ -40,7 +40,7 @@ class BlockTable {
   const Block& find(uint64_t address) const { return slots_[place_of(address)]; }
   // Numbers the block. Requires room.
   void add(uint64_t address, uint32_t size_class) { find_or_add(address, size_class, 1); }
-  // Does either, without a jump on which: find() if `is_new` is 0, else add(), if it is 1.
+  // find(), and then add() if `is_new` is 1, not if it is 0: no jump depends on that.
   Block find_or_add(uint64_t address, uint32_t size_class, uint32_t is_new) {
     const size_t place = place_of(address);
     const Block found = slots_[place];

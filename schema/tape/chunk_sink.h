@@ -10,30 +10,30 @@
 
 namespace heaptape::schema {
 
-// By which size classes the blocks of each chunk are encoded. The first chunk has those that are
-// likely. The second and every eighth after it are encoded by all, and those that make it smallest
-// serve that chunk and the next seven. The writer of the chunks decides. If the encoder asks before
-// that, it also encodes that chunk by all, so the bytes of a tape do not depend on timing. One
-// thread decides, another may ask.
+// The size classes that each chunk is encoded with. The first chunk has those that are likely. The
+// second and every eighth after it are encoded with each kind, and the one that makes it smallest
+// serves that chunk and the next seven. The writer of the chunks decides. If the encoder asks
+// before that, it encodes that chunk with each kind, too, so the bytes of a tape do not depend on
+// timing. One thread decides, another may ask.
 class SizeClassChoice {
  public:
   explicit SizeClassChoice(SizeClasses likely) { decide(0, likely); }
 
   static bool is_trial(uint64_t chunk) { return chunk % kChunksPerTrial == 1; }
   void decide(uint64_t chunk, SizeClasses classes) {
-    decided_.store(trial_of(chunk) * kSizeClassings + static_cast<uint64_t>(classes),
+    decided_.store(trial_of(chunk) * kSizeClassKinds + static_cast<uint64_t>(classes),
                    std::memory_order_release);
   }
-  // Nothing: by all.
+  // Nothing if the chunk needs each kind.
   std::optional<SizeClasses> of(uint64_t chunk) const {
     const uint64_t decided = decided_.load(std::memory_order_acquire);
-    if (is_trial(chunk) || decided / kSizeClassings != trial_of(chunk)) return std::nullopt;
-    return static_cast<SizeClasses>(decided % kSizeClassings);
+    if (is_trial(chunk) || decided / kSizeClassKinds != trial_of(chunk)) return std::nullopt;
+    return static_cast<SizeClasses>(decided % kSizeClassKinds);
   }
 
  private:
   static constexpr uint64_t kChunksPerTrial = 8;
-  // 0 of the first chunk, which has none.
+  // Trials are numbered from 1; the first chunk has none.
   static uint64_t trial_of(uint64_t chunk) {
     return (chunk + kChunksPerTrial - 1) / kChunksPerTrial;
   }
@@ -49,7 +49,7 @@ class ChunkSink {
   virtual EventColumns write(EventColumns chunk) = 0;
   // Takes what was added to the chunk that is being filled.
   virtual void save(EventPart part) = 0;
-  // By which the blocks of that chunk are to be encoded; nothing: by all.
+  // The size classes that the chunk is to be encoded with; nothing: each kind.
   virtual std::optional<SizeClasses> size_classes(uint64_t chunk_number) const = 0;
 };
 

@@ -178,22 +178,12 @@ inline bool ColumnReader::get_all(std::span<uint64_t> values) {
   return true;
 }
 
-// Threads and size classes that the address predictors tell apart. Threads that differ by a
-// multiple of kThreadContexts share a context: worse prediction, same result.
+// Threads that predictions tell apart. Those that differ by a multiple of kThreadContexts share a
+// context: worse prediction, same result.
 inline constexpr size_t kThreadContexts = 16;
-inline constexpr size_t kSizeClasses = 128;
 
 constexpr size_t thread_context(uint32_t thread) {
   return thread % kThreadContexts;
-}
-
-// 0..64: sizes up to 1,024 in steps of 16; above, four classes a doubling; the last takes the rest.
-constexpr size_t size_class(uint64_t size) {
-  if (size <= 1024) return static_cast<size_t>((size + 15) / 16);
-  const auto log2 = static_cast<uint64_t>(std::bit_width(size - 1) - 1);  // 1024 < size: >= 10
-  const uint64_t quarter = ((size - 1) >> (log2 - 2)) & 3;
-  const uint64_t index = 65 + (log2 - 10) * 4 + quarter;
-  return static_cast<size_t>(index < kSizeClasses - 1 ? index : kSizeClasses - 1);
 }
 
 // Addresses as distances, in units, from a predicted one; 0 stands for NULL.
@@ -209,31 +199,7 @@ class AddressCode {
   }
 };
 
-// A new block is predicted where the last one of its size class and thread was; failing that, where
-// the last block of any kind was. Has 1 KiB for each context that occurred.
-class NewAddressPredictor {
- public:
-  void reset() {
-    std::ranges::fill(last_, Classes{});
-    last_any_ = 0;
-  }
-
-  // The last addresses of the thread by size class, 0 where there was none: valid until another
-  // context is made. And that of any block.
-  using Classes = std::array<uint64_t, kSizeClasses>;
-  Classes& classes(uint32_t thread) {
-    const size_t context = thread_context(thread);
-    if (context >= last_.size()) last_.resize(context + 1);
-    return last_[context];
-  }
-  uint64_t& last_any() { return last_any_; }
-
- private:
-  std::vector<Classes> last_;  // by context
-  uint64_t last_any_ = 0;
-};
-
-// The last address each thread (context) freed, or used in any way.
+// The last address of each thread context in a column.
 class LastAddress {
  public:
   uint64_t& of(uint32_t thread) { return last_[thread_context(thread)]; }

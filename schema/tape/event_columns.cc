@@ -127,7 +127,7 @@ void EventColumns::clear() {
 }
 
 base::Result<SizeClasses> size_classes_of(uint8_t stored) {
-  if (stored < kSizeClassings) return static_cast<SizeClasses>(stored);
+  if (stored < kSizeClassKinds) return static_cast<SizeClasses>(stored);
   return base::Error::damaged("it has size classes unknown to this version");
 }
 

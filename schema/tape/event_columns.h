@@ -23,7 +23,7 @@ enum class AddressLayout : uint8_t { kFreeLists, kLastFreed, kLastUsed };
 struct EventColumns {
   ColumnWriter ops, sizes, ages, high_ages, freed, alignments, threads, times, ends, stacks, frames;
   // By size classes: those of size_classes, or all in a trial.
-  std::array<ColumnWriter, kSizeClassings> addresses;
+  std::array<ColumnWriter, kSizeClassKinds> addresses;
   std::vector<CodeMapping> mappings;
   std::vector<ProcessSample> samples;
   std::vector<Mark> marks;
@@ -48,7 +48,7 @@ struct EventColumns {
   std::span<const uint8_t> addresses_by(SizeClasses classes) const {
     return addresses[static_cast<size_t>(classes)].bytes();
   }
-  static constexpr size_t kColumns = 11 + kSizeClassings;
+  static constexpr size_t kColumns = 11 + kSizeClassKinds;
   std::array<ColumnWriter*, kColumns> columns() {
     return {&ops,          &sizes,      &ages,    &high_ages, &freed, &addresses[0], &addresses[1],
             &addresses[2], &alignments, &threads, &times,     &ends,  &stacks,       &frames};

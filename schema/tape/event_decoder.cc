@@ -89,6 +89,7 @@ base::Status EventDecoder::load_addresses() {
     block_classes_.reserve(most);
   } else {
     encoding = Encoding::ADDRESS_SAME_CLASS;
+    size_classes_ = SizeClasses::kVersion1;
     layout_ = AddressLayout::kLastFreed;
     if (chunk.getFreed().getEncoding() == Encoding::ADDRESS_LAST_USED) {
       freed_encoding = Encoding::ADDRESS_LAST_USED;
@@ -218,7 +219,7 @@ base::Status EventDecoder::read_values(size_t events, BlockValues& values) {
   return {};
 }
 
-// Of that many calls that give up a block: its age, and a code where the age does not say which.
+// Reads what that many calls give up: ages, and a code for each block that its age does not name.
 base::Status EventDecoder::read_freed(std::span<uint64_t> freed, std::span<uint64_t> ages) {
   if (layout_ == AddressLayout::kFreeLists) {
     const uint8_t* const low = ages_.get_bytes(ages.size());
@@ -248,13 +249,13 @@ base::Status EventDecoder::read_block(std::span<Event> out) {
     const auto run = out.first(std::min<uint64_t>(run_left_, out.size()));
     switch (layout_) {
       case AddressLayout::kFreeLists:
-        put_together(run, values, place);
+        put_together<AddressLayout::kFreeLists>(run, values, place);
         break;
       case AddressLayout::kLastFreed:
-        put_together_v1<false>(run, values, place);
+        put_together<AddressLayout::kLastFreed>(run, values, place);
         break;
       case AddressLayout::kLastUsed:
-        put_together_v1<true>(run, values, place);
+        put_together<AddressLayout::kLastUsed>(run, values, place);
         break;
     }
     run_left_ -= run.size();
@@ -269,23 +270,28 @@ base::Status EventDecoder::read_block(std::span<Event> out) {
   return {};
 }
 
-// Of one thread.
+// Puts together the events of a run of one thread.
+template <AddressLayout kLayout>
 void EventDecoder::put_together(std::span<Event> run, const BlockValues& values,
                                 BlockPlace& place) {
+  constexpr bool kHasAges = kLayout == AddressLayout::kFreeLists;
   BlockPlace at = place;
   FreeLists::Lists& lists = free_lists_.of(thread_);
-  uint64_t& last_freed = last_freed_.of(thread_);
+  uint64_t& last = last_address_.of(thread_);  // in the freed-address column
   for (Event& event : run) {
     const uint8_t op = *at.op++;
     const uint32_t traits = kOpTraits[op];
     event = {static_cast<Op>(op), thread_};
     if ((traits & kGivesUp) != 0) {
-      const uint64_t age = values.ages[at.age++];
+      const uint64_t age = kHasAges ? values.ages[at.age++] : 1;
       if (age == 1) {
-        event.freed_address = AddressCode::decode(values.freed[at.freed++], last_freed, unit_log2_);
-        last_freed = event.freed_address;
-        if (event.freed_address == 0) [[unlikely]]
+        const uint64_t code = values.freed[at.freed++];
+        event.freed_address = AddressCode::decode(code, last, unit_log2_);
+        if (event.freed_address != 0) {
+          last = event.freed_address;
+        } else if (kHasAges) {
           at.all_freed = UINT64_MAX;
+        }
       } else if (age > blocks_.size() + 1) [[unlikely]] {
         at.all_freed = UINT64_MAX;
       } else if (age != 0) {
@@ -297,55 +303,21 @@ void EventDecoder::put_together(std::span<Event> run, const BlockValues& values,
     }
     if ((traits & kHandsOut) != 0) {
       event.size = values.sizes[at.block];
-      const uint64_t code = values.addresses[at.block++];
+      uint64_t code = values.addresses[at.block++];
+      if (!kHasAges && code != 0) code += FreeLists::kPlaces;  // version 1 has no places
       const uint8_t size_class = schema::size_class(size_classes_, event.size);
       if (!free_lists_.decode(lists[size_class], code, unit_log2_, event.address)) [[unlikely]]
         at.all_addresses = UINT64_MAX;
       at.all_addresses |= event.address;
-      if (code != 0) [[likely]] {
+      if (kHasAges && code != 0) {
         blocks_.push_back(event.address);
         block_classes_.push_back(size_class);
       }
+      if (kLayout == AddressLayout::kLastUsed && code != 0) last = event.address;
     }
     if ((traits & kAligned) != 0) [[unlikely]]
       event.alignment = values.alignments[at.alignment++];
   }
-  place = at;
-}
-
-template <bool kFreedByUse>
-void EventDecoder::put_together_v1(std::span<Event> run, const BlockValues& values,
-                                   BlockPlace& place) {
-  BlockPlace at = place;
-  NewAddressPredictor::Classes& classes = new_address_.classes(thread_);
-  uint64_t last_any = new_address_.last_any();
-  uint64_t last_freed = last_freed_.of(thread_);
-  for (Event& event : run) {
-    const uint8_t op = *at.op++;
-    const uint32_t traits = kOpTraits[op];
-    event = {static_cast<Op>(op), thread_};
-    if ((traits & kGivesUp) != 0) {
-      const uint64_t code = values.freed[at.freed++];
-      event.freed_address = AddressCode::decode(code, last_freed, unit_log2_);
-      at.all_freed |= event.freed_address;
-      if (event.freed_address != 0) last_freed = event.freed_address;
-    }
-    if ((traits & kHandsOut) != 0) {
-      event.size = values.sizes[at.block];
-      const uint64_t code = values.addresses[at.block++];
-      uint64_t& last = classes[size_class(event.size)];
-      event.address = AddressCode::decode(code, last != 0 ? last : last_any, unit_log2_);
-      at.all_addresses |= event.address;
-      if (event.address != 0) {
-        last = last_any = event.address;
-        if (kFreedByUse) last_freed = event.address;
-      }
-    }
-    if ((traits & kAligned) != 0) [[unlikely]]
-      event.alignment = values.alignments[at.alignment++];
-  }
-  new_address_.last_any() = last_any;
-  last_freed_.of(thread_) = last_freed;
   place = at;
 }
 

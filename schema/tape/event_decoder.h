@@ -72,9 +72,8 @@ class EventDecoder {
   base::Status read_block(std::span<Event> out);
   base::Status read_values(size_t events, BlockValues& values);
   base::Status read_freed(std::span<uint64_t> freed, std::span<uint64_t> ages);
+  template <AddressLayout kLayout>
   void put_together(std::span<Event> run, const BlockValues& values, BlockPlace& place);
-  template <bool kFreedByUse>
-  void put_together_v1(std::span<Event> run, const BlockValues& values, BlockPlace& place);
   bool next_thread();
   base::Status finish() const;
 
@@ -87,8 +86,7 @@ class EventDecoder {
   // The blocks that the calls so far handed out: their addresses and size classes.
   std::vector<uint64_t> blocks_;
   std::vector<uint8_t> block_classes_;
-  NewAddressPredictor new_address_;  // of version 1
-  LastAddress last_freed_;           // or last used, in a layout of version 1
+  LastAddress last_address_;
   std::vector<TimeSample> times_;
   std::vector<ThreadEnd> ends_;
   std::vector<ProcessSample> samples_;

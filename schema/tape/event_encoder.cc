@@ -7,6 +7,7 @@
 #include "schema/tape/stack_end.h"
 
 namespace heaptape::schema {
+
 size_t EventEncoder::count_accepted(std::span<const Event> events) const {
   uint64_t bits = 0;
   for (const Event& event : events) bits |= event.address | event.freed_address;
@@ -62,7 +63,7 @@ void EventEncoder::encode_pass(std::span<const Event> events, const FrameNumber*
   FreedClasses freed;
   encode_ages(events, {freeing.data(), frees}, freed);
   encode_sizes(events, {allocating.data(), blocks});
-  for (size_t i = 0; i < kSizeClassings; ++i) {
+  for (size_t i = 0; i < kSizeClassKinds; ++i) {
     const auto classes = static_cast<SizeClasses>(i);
     if (columns_.size_classes.value_or(classes) == classes) {
       encode_addresses(events, freed, classes);

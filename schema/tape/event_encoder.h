@@ -42,7 +42,7 @@ class EventEncoder {
   // Only while empty. `unit_log2` is how many low address bits are always zero (4 for glibc).
   void set_unit_log2(int unit_log2) { columns_.unit_log2 = unit_log2; }
 
-  // Only while empty. By which the chunk is encoded; nothing: by all, for its writer to choose.
+  // Only while empty. Nothing: the chunk is encoded with each kind, for its writer to choose.
   void set_size_classes(std::optional<SizeClasses> classes) { columns_.size_classes = classes; }
 
   // Requires !full() and accepts(event). `stack` is that of the call, if the tape has stacks.
@@ -115,7 +115,7 @@ class EventEncoder {
   std::vector<Event> pending_;  // counted in columns_, and in no column yet
   std::vector<FrameNumber> pending_stacks_;
   BlockTable blocks_;  // of this chunk
-  std::array<FreeLists, kSizeClassings> free_lists_;
+  std::array<FreeLists, kSizeClassKinds> free_lists_;
   LastAddress last_freed_;
   PartEnd part_end_;
   uint64_t sample_bytes_ = 0;

@@ -99,7 +99,7 @@ SizeClasses TapeOutput::choose_size_classes(const EventColumns& chunk,
   if (!SizeClassChoice::is_trial(chunk.number)) return size_classes_;
   // Those of the chunk before, unless others are better: it may have no blocks.
   size_t least = compressor.measure(chunk.addresses_by(size_classes_));
-  for (size_t i = 0; i < kSizeClassings; ++i) {
+  for (size_t i = 0; i < kSizeClassKinds; ++i) {
     const size_t bytes = compressor.measure(chunk.addresses[i].bytes());
     if (bytes >= least) continue;
     least = bytes;

@@ -64,7 +64,7 @@ LAST_WORDS = "import json, time; x = [json.dumps([i]) for i in range(200000)]; p
 class Run:
     whole: float  # seconds
     cpu: float
-    own: float | None = None  # whatever the program prints, the less the better
+    own: float | None = None  # what the program prints of its time
 
 
 @dataclass

@@ -38,8 +38,8 @@ TEST_F(GateTest, ComparesWithEachOperator) {
   EXPECT_TRUE(fails("!=10", n(0), n(11)));
 }
 
-// Of a base with repeats: an upper limit counts from its greatest figure, a lower one from its
-// least, and an exact one from its median.
+// Where the base has repeats, an upper limit counts from the greatest figure, a lower one from the
+// least, and an exact one from the median.
 TEST_F(GateTest, CountsFromTheEndOfTheSpreadThatForgives) {
   auto base = run_figures("glibc");
   base.metrics.push_back({"counters.x", n(100)});

@@ -87,29 +87,6 @@ TEST(ColumnReader, RefusesAVarintOfMoreThan64Bits) {
   EXPECT_FALSE(reader.get(value));
 }
 
-TEST(SizeClass, StepsBy16UpTo1024) {
-  EXPECT_EQ(size_class(0), 0u);
-  EXPECT_EQ(size_class(1), 1u);
-  EXPECT_EQ(size_class(16), 1u);
-  EXPECT_EQ(size_class(17), 2u);
-  EXPECT_EQ(size_class(1024), 64u);
-}
-
-TEST(SizeClass, HasFourClassesADoublingAbove1024) {
-  EXPECT_EQ(size_class(1025), 65u);
-  EXPECT_EQ(size_class(1280), 65u);
-  EXPECT_EQ(size_class(1281), 66u);
-  EXPECT_EQ(size_class(2048), 68u);
-  EXPECT_EQ(size_class(2049), 69u);
-}
-
-TEST(SizeClass, PutsEverySizeInRange) {
-  for (int shift = 0; shift < 64; ++shift) {
-    EXPECT_LT(size_class(uint64_t{1} << shift), kSizeClasses);
-  }
-  EXPECT_EQ(size_class(UINT64_MAX), kSizeClasses - 1);
-}
-
 TEST(AddressCode, KeepsNullApartFromEveryAddress) {
   EXPECT_EQ(AddressCode::encode(0, 0x5000, 4), 0u);
   EXPECT_EQ(AddressCode::encode(0x5000, 0x5000, 4), 1u);

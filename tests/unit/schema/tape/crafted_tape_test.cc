@@ -237,7 +237,7 @@ TEST_F(CraftedChunk, WithSizeClassesOfALaterVersionIsDamaged) {
   auto* const bytes = reinterpret_cast<uint8_t*>(words.data() + 2);  // count, unit, size classes
   ASSERT_EQ(bytes[8], 6);
   ASSERT_EQ(bytes[13], 0);
-  bytes[13] = kSizeClassings;
+  bytes[13] = kSizeClassKinds;
   add(chunk(ChunkKind::kEvents, words, 6, 0));
   TapeReader reader = finish_and_open();
   EXPECT_TRUE(tests::read_events(reader).empty());

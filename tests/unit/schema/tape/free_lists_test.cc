@@ -90,7 +90,7 @@ uint64_t documented_class(SizeClasses classes, uint64_t size) {
 }
 
 TEST(SizeClasses, AreTheDocumentedOnes) {
-  for (size_t i = 0; i < kSizeClassings; ++i) {
+  for (size_t i = 0; i < kSizeClassKinds; ++i) {
     const auto classes = static_cast<SizeClasses>(i);
     const auto expect_at = [&](uint64_t size) {
       ASSERT_EQ(size_class(classes, size), documented_class(classes, size)) << i << ": " << size;
@@ -106,6 +106,33 @@ TEST(SizeClasses, AreTheDocumentedOnes) {
       }
     }
   }
+}
+
+size_t version1_class(uint64_t size) {
+  return size_class(SizeClasses::kVersion1, size);
+}
+
+TEST(SizeClassesOfVersion1, StepBy16UpTo1024) {
+  EXPECT_EQ(version1_class(0), 0u);
+  EXPECT_EQ(version1_class(1), 1u);
+  EXPECT_EQ(version1_class(16), 1u);
+  EXPECT_EQ(version1_class(17), 2u);
+  EXPECT_EQ(version1_class(1024), 64u);
+}
+
+TEST(SizeClassesOfVersion1, AreFourADoublingAbove1024) {
+  EXPECT_EQ(version1_class(1025), 65u);
+  EXPECT_EQ(version1_class(1280), 65u);
+  EXPECT_EQ(version1_class(1281), 66u);
+  EXPECT_EQ(version1_class(2048), 68u);
+  EXPECT_EQ(version1_class(2049), 69u);
+}
+
+TEST(SizeClassesOfVersion1, HaveEverySizeInRange) {
+  for (int shift = 0; shift < 64; ++shift) {
+    EXPECT_LT(version1_class(uint64_t{1} << shift), 128u);
+  }
+  EXPECT_EQ(version1_class(UINT64_MAX), 127u);
 }
 
 }  // namespace
