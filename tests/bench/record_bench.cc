@@ -1,5 +1,5 @@
-// What recording costs a program, and replaying a tape: whole programs, run in turn without and
-// with heaptape (and heaptrack, where it is installed), compared pair by pair.
+// What the live screen costs a recording, recording a program's forks, and replaying a tape: whole
+// programs, run in turn and compared pair by pair. (tests/bench/record_cost.py has recording itself.)
 #include <benchmark/benchmark.h>
 
 #include <chrono>
@@ -9,7 +9,6 @@
 
 #include "base/check.h"
 #include "schema/report/report_metrics.h"
-#include "schema/tape/tape_reader.h"
 #include "tests/bench/whole_programs.h"
 #include "tests/support/temp_dir.h"
 
@@ -33,21 +32,9 @@ Command recorded(const std::string& tape, const Command& command) {
   return all;
 }
 
-Command dropping(const std::string& tape, const Command& command) {
-  Command all = recorded(tape, command);
-  all.insert(all.begin() + 2, {"--on-full", "drop"});
-  return all;
-}
-
 Command live(const std::string& tape, const Command& command) {
   Command all = recorded(tape, command);
   all.insert(all.begin() + 2, "--live");
-  return all;
-}
-
-Command heaptracked(const std::string& output, const Command& command) {
-  Command all = {"/usr/bin/heaptrack", "-o", output};
-  all.insert(all.end(), command.begin(), command.end());
   return all;
 }
 
@@ -73,43 +60,8 @@ void compare(benchmark::State& state, const Command& command, const Command& wit
   compare(state, command, [&](size_t) { return with_recorder; });
 }
 
-void note_tape(benchmark::State& state, const std::string& path) {
-  const auto tape = schema::TapeReader::open(path);
-  HEAPTAPE_CHECK(tape.ok());
-  const auto events = static_cast<double>(tape->events());
-  const double extra_s = state.counters["recorded_s"] - state.counters["bare_s"];
-  state.counters["events"] = events;
-  state.counters["extra_ns_per_event"] = extra_s * 1e9 / events;
-  state.counters["bytes_per_event"] = static_cast<double>(tape->file_bytes()) / events;
-  state.counters["stalled_share"] = static_cast<double>(tape->summary()->stall_ns) /
-                                    static_cast<double>(tape->summary()->duration_ns);
-  const auto lost = static_cast<double>(tape->summary()->losses.lost_events);
-  state.counters["kept_share"] = events / (events + lost);
-}
-
 Command random_loop() {
   return {kTargets + "/random_loop", "20000000"};
-}
-Command two_threads(const char* pairs_of_each) {
-  return {kTargets + "/thread_loop", "2", pairs_of_each};
-}
-
-using WithRecorder = Command (*)(const std::string& tape, const Command& command);
-
-void record(benchmark::State& state, const Command& command, WithRecorder with = recorded) {
-  tests::TempDir dir;
-  compare(state, command, with(dir.file("t"), command));
-  note_tape(state, dir.file("t"));
-}
-void BM_RecordRandomLoop(benchmark::State& state) {
-  record(state, random_loop());
-}
-void BM_RecordTwoThreads(benchmark::State& state) {
-  record(state, two_threads("5000000"));
-}
-void BM_RecordPythonJson(benchmark::State& state) {
-  tests::TempDir dir;
-  record(state, python_json(dir));
 }
 // With the live screen against without it: here bare_s is of a recording, too.
 void BM_LiveRandomLoop(benchmark::State& state) {
@@ -120,13 +72,6 @@ void BM_LivePythonJson(benchmark::State& state) {
   tests::TempDir dir;
   const Command command = python_json(dir);
   compare(state, recorded(dir.file("a"), command), live(dir.file("b"), command));
-}
-// `--on-full drop`: which share of the calls is kept.
-void BM_DropRandomLoop(benchmark::State& state) {
-  record(state, random_loop(), dropping);
-}
-void BM_DropTwoThreads(benchmark::State& state) {
-  record(state, two_threads("20000000"), dropping);
 }
 // 20,001 processes, each with a tape of its own. 0: in the folder for temporary files, 1: in
 // memory.
@@ -141,37 +86,13 @@ void BM_RecordForks(benchmark::State& state) {
     return recorded(folder + "/t", forks);
   });
 }
-BENCHMARK(BM_RecordRandomLoop)->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(BM_RecordTwoThreads)->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(BM_RecordPythonJson)->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_LiveRandomLoop)->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_LivePythonJson)->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(BM_DropRandomLoop)->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(BM_DropTwoThreads)->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_RecordForks)
     ->DenseRange(0, 1)
     ->Iterations(kPairs)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
-
-// What heaptrack costs the same programs, for those who have it.
-void heaptrack(benchmark::State& state, const Command& command) {
-  tests::TempDir dir;
-  if (!std::filesystem::exists("/usr/bin/heaptrack")) {
-    state.SkipWithError("heaptrack is not installed");
-    return;
-  }
-  compare(state, command, heaptracked(dir.file("h"), command));
-}
-void BM_HeaptrackRandomLoop(benchmark::State& state) {
-  heaptrack(state, random_loop());
-}
-void BM_HeaptrackPythonJson(benchmark::State& state) {
-  tests::TempDir dir;
-  heaptrack(state, python_json(dir));
-}
-BENCHMARK(BM_HeaptrackRandomLoop)->Iterations(3)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(BM_HeaptrackPythonJson)->Iterations(3)->UseManualTime()->Unit(benchmark::kMillisecond);
 
 constexpr const char* kReplayedOn[] = {"noop", "glibc", "model:ptmalloc", "model:runs",
                                        "model:slabs"};

@@ -39,6 +39,15 @@ records = [{"id": i, "name": "user%d" % i, "tags": ["a%d" % (i % 7), "b%d" % (i 
 assert len(json.loads(json.dumps(records))) == 60000
 """
 
+GROWTH = """
+texts = []
+for i in range(30000):
+    text = ""
+    for j in range(40):
+        text += "word %d, " % j
+    texts.append(text)
+"""
+
 SQL = """
 create table t(a integer, b text);
 with recursive n(i) as (select 1 union all select i + 1 from n where i < 200000)
@@ -82,10 +91,12 @@ def programs(targets, folder):
     def target(name, *arguments):
         return [os.path.join(targets, name), *arguments]
 
-    python = ["/usr/bin/python3", f"{folder}/p.py"]
+    def python(name):
+        return Program(["/usr/bin/python3", f"{folder}/{name}"], python=[f"{folder}/{name}"])
+
     return {
-        "python3 json": Program(python, python=[f"{folder}/p.py"]),
-        "growth": Program(target("grow_loop", "64", "65536", "3000"), times_itself=True),
+        "python3 json": python("records.py"),
+        "python3 growth": python("growth.py"),
         "sqlite3": Program(["sqlite3", ":memory:"], stdin=f"{folder}/p.sql"),
         "cc1plus": Program(["g++", "-O2", "-c", f"{folder}/p.cc", "-o", f"{folder}/p.o"], is_one_process=False),
         "redis": Program(["redis-server", "--port", "0", "--unixsocket", f"{folder}/s", "--save", ""],
@@ -98,7 +109,7 @@ def programs(targets, folder):
 
 
 def write_inputs(folder):
-    for name, text in (("p.py", JSON), ("p.sql", SQL), ("p.cc", CXX)):
+    for name, text in (("records.py", JSON), ("growth.py", GROWTH), ("p.sql", SQL), ("p.cc", CXX)):
         Path(folder, name).write_text(text)
 
 

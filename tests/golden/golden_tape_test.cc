@@ -2,22 +2,23 @@
 // version is the example that docs/tape-format.md takes apart byte by byte.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <cctype>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 
 #include "schema/tape/tape_reader.h"
 #include "schema/tape/tape_writer.h"
 #include "tests/support/golden.h"
+#include "tests/support/tape_contents.h"
 #include "tests/support/tapes.h"
 #include "tests/support/temp_dir.h"
 
 namespace heaptape::schema {
 namespace {
+
+using tests::Contents;
 
 constexpr int kCurrentVersion = kMajorVersion;
 constexpr const char* kFamilies[] = {"glibc", "jemalloc", "tcmalloc"};
@@ -150,20 +151,8 @@ std::vector<Event> reusing_events() {
   return events;
 }
 
-// Everything of a tape that depends on the event.
-struct GoldenContents {
-  std::vector<Event> events;
-  std::vector<FrameNumber> stacks;
-  std::vector<TimeSample> times;
-  std::vector<ThreadEnd> ends;
-  std::vector<Mark> marks;
-  std::vector<Frame> frames;
-
-  bool operator==(const GoldenContents&) const = default;
-};
-
-GoldenContents rich_contents() {
-  GoldenContents all;
+Contents rich_contents() {
+  Contents all;
   uint64_t chunk = 0;
   for (const std::vector<Event>& events : rich_chunks()) {
     ++chunk;
@@ -184,7 +173,7 @@ GoldenContents rich_contents() {
 }
 
 // Chunk after chunk, up to `chunks`.
-void append_rich_chunks(TapeWriter& writer, const GoldenContents& all, int chunks) {
+void append_rich_chunks(TapeWriter& writer, const Contents& all, int chunks) {
   auto time = all.times.begin();
   auto end = all.ends.begin();
   auto mark = all.marks.begin();
@@ -208,7 +197,7 @@ void append_rich_chunks(TapeWriter& writer, const GoldenContents& all, int chunk
 // Of a tape as it is when its writer is killed: a chunk, and two parts of the next one.
 constexpr size_t kSavedEvents = kEventsPerGoldenChunk + 100;
 
-void append_unfinished(TapeWriter& writer, const GoldenContents& all) {
+void append_unfinished(TapeWriter& writer, const Contents& all) {
   append_rich_chunks(writer, all, 1);
   writer.encoder().add_frame(all.frames[1]);
   for (size_t i = kEventsPerGoldenChunk; i < kSavedEvents; ++i) {
@@ -265,37 +254,21 @@ void write_reusing(const std::string& path) {
   ASSERT_TRUE((*writer)->finish({}).ok());
 }
 
-GoldenContents read_golden(TapeReader& reader, size_t batch_events) {
-  GoldenContents all;
-  EventBatch batch;
-  while (true) {
-    const base::Status read = reader.read(batch, batch_events);
-    EXPECT_TRUE(read.ok()) << read.error().message;
-    std::ranges::copy(batch.events, std::back_inserter(all.events));
-    std::ranges::copy(batch.stacks, std::back_inserter(all.stacks));
-    std::ranges::copy(batch.times, std::back_inserter(all.times));
-    std::ranges::copy(batch.thread_ends, std::back_inserter(all.ends));
-    std::ranges::copy(batch.marks, std::back_inserter(all.marks));
-    if (batch.events.empty()) break;
-  }
-  const auto stacks = reader.read_stacks();
-  EXPECT_TRUE(stacks.ok());
-  for (FrameNumber i = 1; stacks->find(i) != nullptr; ++i) all.frames.push_back(*stacks->find(i));
-  return all;
-}
-
 class GoldenTape : public testing::TestWithParam<int> {
  protected:
   using Write = void (*)(const std::string&);
 
-  static TapeReader open(const std::string& which, Write write) {
+  static std::string path_of(const std::string& which, Write write) {
     const std::string path =
         tests::golden_path("tape-v" + std::to_string(GetParam()) + which + ".tape");
     if (std::getenv("HEAPTAPE_UPDATE_GOLDEN") != nullptr && GetParam() == kCurrentVersion &&
         !std::filesystem::exists(path)) {
       write(path);
     }
-    auto reader = TapeReader::open(path);
+    return path;
+  }
+  static TapeReader open(const std::string& which, Write write) {
+    auto reader = TapeReader::open(path_of(which, write));
     EXPECT_TRUE(reader.ok()) << reader.error().message;
     return std::move(*reader);
   }
@@ -324,20 +297,19 @@ TEST_P(GoldenTape, GivesItsSummary) {
 }
 
 TEST_P(GoldenTape, WithEverythingIsWhatWasRecorded) {
-  const GoldenContents all = rich_contents();
+  const Contents all = rich_contents();
   for (const size_t batch_events : {1000, 7}) {
-    TapeReader reader = open("-rich", write_rich);
-    const GoldenContents got = read_golden(reader, batch_events);
+    const Contents got =
+        tests::read_contents(path_of("-rich", write_rich), [&] { return batch_events; });
     EXPECT_EQ(got.events, all.events);
     EXPECT_TRUE(got == all);
   }
 }
 
 TEST_P(GoldenTape, ThatIsUnfinishedGivesWhatWasSaved) {
-  const GoldenContents all = rich_contents();
-  TapeReader reader = open("-unfinished", write_unfinished);
-  EXPECT_FALSE(reader.finished());
-  const GoldenContents got = read_golden(reader, 1000);
+  const Contents all = rich_contents();
+  EXPECT_FALSE(open("-unfinished", write_unfinished).finished());
+  const Contents got = tests::read_contents(path_of("-unfinished", write_unfinished), [] { return 1000; });
   EXPECT_EQ(got.events, std::vector(all.events.begin(), all.events.begin() + kSavedEvents));
   EXPECT_EQ(got.stacks, std::vector(all.stacks.begin(), all.stacks.begin() + kSavedEvents));
   EXPECT_EQ(got.frames, std::vector(all.frames.begin(), all.frames.begin() + 2));

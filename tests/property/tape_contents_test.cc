@@ -6,30 +6,20 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "schema/tape/tape_reader.h"
 #include "schema/tape/tape_writer.h"
 #include "tests/support/seeded_random.h"
+#include "tests/support/tape_contents.h"
 #include "tests/support/tapes.h"
 #include "tests/support/temp_dir.h"
 
 namespace heaptape::schema {
 namespace {
 
-struct Contents {
-  std::vector<Event> events;
-  std::vector<FrameNumber> stacks;
-  std::vector<TimeSample> times;
-  std::vector<ThreadEnd> ends;
-  std::vector<ProcessSample> samples;
-  std::vector<Mark> marks;
-  std::vector<Frame> frames;
-  std::vector<CodeMapping> mappings;
-};
+using tests::Contents;
 
 // Writes random contents, and remembers them.
 class FullTape {
@@ -166,42 +156,9 @@ class FullTape {
   TimeSample last_time_;
 };
 
-template <typename Value>
-void append_all(std::vector<Value>& all, const std::vector<Value>& more) {
-  all.insert(all.end(), more.begin(), more.end());
-}
-
 Contents read_contents(const std::string& path, tests::Random& random) {
-  Contents contents;
-  auto reader = TapeReader::open(path);
-  EXPECT_TRUE(reader.ok()) << reader.error().message;
-  if (!reader.ok()) return contents;
-  const auto stacks = reader->read_stacks();
-  EXPECT_TRUE(stacks.ok()) << stacks.error().message;
-  if (!stacks.ok()) return contents;
-  for (FrameNumber i = 1; i < stacks->limit(); ++i) contents.frames.push_back(*stacks->find(i));
-  contents.mappings = stacks->mappings();
-  EventBatch batch;
-  std::optional<TimeSample> promised;
-  do {
-    const auto status = reader->read(batch, 1 + random.below(random.chance(2) ? 3 : 300));
-    EXPECT_TRUE(status.ok()) << status.error().message;
-    if (!status.ok()) return contents;
-    if (!batch.times.empty()) {
-      EXPECT_EQ(batch.times.front(), promised.value_or(batch.times.front()));
-      promised.reset();
-    }
-    if (batch.next_time) promised = batch.next_time;
-    batch.stacks.resize(batch.events.size());
-    append_all(contents.events, batch.events);
-    append_all(contents.stacks, batch.stacks);
-    append_all(contents.times, batch.times);
-    append_all(contents.ends, batch.thread_ends);
-    append_all(contents.samples, batch.samples);
-    append_all(contents.marks, batch.marks);
-  } while (!batch.events.empty());
-  EXPECT_EQ(promised, std::nullopt);
-  return contents;
+  return tests::read_contents(path,
+                              [&] { return 1 + random.below(random.chance(2) ? 3 : 300); });
 }
 
 // Names the first that differs: there are thousands.

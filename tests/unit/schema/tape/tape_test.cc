@@ -359,6 +359,32 @@ TEST(SizeClassChoice, IsToEncodeByAllUntilTheTrialIsDecided) {
   EXPECT_EQ(choice.of(10), SizeClasses::kEighths);
 }
 
+// The encoder may be far ahead of the writer that chooses.
+TEST_F(Tape, HasTheSameBytesHoweverLateSizeClassesAreChosen) {
+  constexpr uint64_t kChunks = 20;
+  const auto write = [&](bool is_late) {
+    TapeOutput output(path_, sample_header());
+    FrameCompressor compressor;
+    EventEncoder encoder;
+    encoder.set_size_classes(output.size_classes(0));
+    for (uint64_t chunk = 0; chunk < kChunks; ++chunk) {
+      // Blocks of 129 to 160 bytes share a list, as in jemalloc: not what the first chunk has.
+      for (uint64_t call = 0; call < 500; ++call) {
+        const uint64_t address = 0x10000 + (call / 20) * 0x100;
+        encoder.append(call % 2 == 0 ? malloc_event(129 + call * 7 % 32, address)
+                                     : free_event(address));
+      }
+      output.write(encoder.take(), compressor);
+      encoder.set_size_classes(is_late ? std::nullopt : output.size_classes(chunk + 1));
+    }
+    EXPECT_TRUE(output.finish(encoder.take(), {}, compressor).ok());
+    return tests::read_bytes(path_);
+  };
+  const std::string in_time = write(false);
+  EXPECT_TRUE(write(true) == in_time);
+  EXPECT_EQ(open().events(), kChunks * 500);
+}
+
 // Blocks of all sizes that an allocator serves from one list, in chunks of 1,000 calls.
 TEST_F(Tape, HasTheSizeClassesThatFit) {
   const auto bytes_of = [this](const std::string& family, uint64_t least, uint64_t most,
