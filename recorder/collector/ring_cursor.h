@@ -84,6 +84,8 @@ class RingCursor {
   }
   // Everything that refresh() saw is popped.
   bool drained() const { return !has_call_ && tail_ == end_; }
+  // refresh() saw enough in the ring for its producer to wake us.
+  bool holds_half() const { return end_ - tail_ >= kRingWords / 2; }
   // The ring holds enough for its producer to wake us, and some of it came after refresh().
   bool is_half_full() const {
     const uint64_t head = ring_->head.load(std::memory_order_relaxed);

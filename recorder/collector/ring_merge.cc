@@ -52,6 +52,10 @@ uint64_t RingMerge::drain(uint64_t cut, uint64_t now_ns) {
   drain_ns_ = now_ns;
   clock_.begin_drain(cut, now_ns);
   for (const auto& cursor : cursors_) cursor->refresh();
+  // What waits for us is more urgent than small tapes.
+  const bool is_behind =
+      std::ranges::any_of(cursors_, [](const auto& cursor) { return cursor->holds_half(); });
+  tape_.set_effort(is_behind ? schema::Effort::kLow : schema::Effort::kFull);
   // If nobody is left, an exit killed them, and calls from before it may still be in the rings.
   process_is_gone_ =
       cut == kEverything ||

@@ -10,55 +10,61 @@
 #include <new>
 #include <random>
 #include <span>
+#include <vector>
 
 namespace heaptape::schema {
 
-// The blocks that the calls of a chunk handed out, numbered from 0. An address that was handed out
-// more than once has the last number. Open addressing with linear probing, at most a third full,
-// and a multiplier that nobody outside can know: no addresses are worse than others.
-// Addresses are not 0. One thread. Memory: 48 to 96 bytes for each address, as far as it is used;
-// none after clear().
+// The blocks that the calls of a chunk handed out, numbered from 0, at most kMostBlocks. An address
+// that was handed out more than once has the last number. Addresses are not 0 and below
+// kLimit; others are not kept. Open addressing with linear probing, at most two thirds full,
+// and a multiplier that nobody outside can know: no addresses are worse than others. One thread.
+// Memory: 12 to 24 bytes for each address, as far as it is used, and 4 for each block; none after
+// clear().
 class BlockTable {
  public:
-  struct Block {
-    uint64_t address = 0;  // 0: of none
-    uint32_t number = 0;
-    uint32_t size_class = 0;  // of each kind of size classes, one in a byte
-  };
+  static constexpr uint32_t kMostBlocks = uint32_t{1} << 16;
+  static constexpr uint64_t kLimit = uint64_t{1} << 48;  // of addresses: a slot has 8 bytes
+  static constexpr uint32_t kNone = UINT32_MAX;
 
-  uint32_t count() const { return count_; }
+  uint32_t count() const { return static_cast<uint32_t>(size_classes_.size()); }
+  // Of each kind of size classes, one in a byte.
+  uint32_t size_classes_of(uint32_t number) const { return size_classes_[number]; }
 
   // Makes room for that many more blocks.
   void reserve(size_t more) {
-    const size_t slots = (addresses_ + more) * 3 + 1;
+    const size_t slots = (addresses_ + more) * 3 / 2 + 1;
     if (slots_ == nullptr || mask_ + 1 < slots) grow(std::bit_ceil(std::max(slots, first_slots_)));
   }
   void prefetch(uint64_t address) const { __builtin_prefetch(&slots_[slot_of(address)]); }
 
-  // The block as it was handed out last: one without an address if it never was. Requires a
-  // reserve() before.
-  const Block& find(uint64_t address) const { return slots_[place_of(address)]; }
+  // kNone if it was never handed out. Requires a reserve() before.
+  uint32_t find(uint64_t address) const {
+    const uint64_t slot = slots_[place_of(address)];
+    return slot != 0 ? static_cast<uint32_t>(slot & kNumberMask) : kNone;
+  }
   // Numbers the block. Requires room.
-  void add(uint64_t address, uint32_t size_class) { find_or_add(address, size_class, 1); }
-  // find(), and then add() if `is_new` is 1, not if it is 0: no jump depends on that.
-  Block find_or_add(uint64_t address, uint32_t size_class, uint32_t is_new) {
-    const size_t place = place_of(address);
-    const Block found = slots_[place];
-    addresses_ += is_new & (found.address == 0);
-    // The slot behind the table where nothing is added.
-    slots_[place + (mask_ + 1 - place) * (1 - is_new)] = {address, count_, size_class};
-    count_ += is_new;
-    return found;
+  void add(uint64_t address, uint32_t size_classes) {
+    const uint64_t number = count();
+    size_classes_.push_back(size_classes);
+    if (address >= kLimit) [[unlikely]]
+      return;
+    uint64_t& slot = slots_[place_of(address)];
+    addresses_ += slot == 0 ? 1 : 0;
+    slot = address << kNumberBits | number;
   }
 
   // Forgets the blocks. The next ones get as much room as these had.
   void clear() {
     if (slots_ != nullptr) first_slots_ = mask_ + 1;
     slots_.reset();
-    addresses_ = count_ = 0;
+    size_classes_ = {};
+    addresses_ = 0;
   }
 
  private:
+  static constexpr int kNumberBits = 16;
+  static constexpr uint64_t kNumberMask = kMostBlocks - 1;
+
   size_t slot_of(uint64_t address) const {
     // Multiplicative hashing: Knuth, The Art of Computer Programming, volume 3, 6.4.
     return address * multiplier_ >> shift_;
@@ -66,18 +72,18 @@ class BlockTable {
   // Where that address is, or the free slot where it would be.
   size_t place_of(uint64_t address) const {
     size_t at = slot_of(address);
-    while (slots_[at].address != address && slots_[at].address != 0) at = (at + 1) & mask_;
+    while (slots_[at] != 0 && slots_[at] >> kNumberBits != address) at = (at + 1) & mask_;
     return at;
   }
   [[gnu::noinline]] void grow(size_t slots) {
-    Slots old(static_cast<Block*>(std::calloc(slots + 1, sizeof(Block))));
+    Slots old(static_cast<uint64_t*>(std::calloc(slots, sizeof(uint64_t))));
     if (old == nullptr) throw std::bad_alloc();
     old.swap(slots_);
     const size_t old_slots = old == nullptr ? 0 : mask_ + 1;
     mask_ = slots - 1;
     shift_ = 64 - std::countr_zero(slots);
-    for (const Block& block : std::span(old.get(), old_slots)) {
-      if (block.address != 0) slots_[place_of(block.address)] = block;
+    for (const uint64_t slot : std::span(old.get(), old_slots)) {
+      if (slot != 0) slots_[place_of(slot >> kNumberBits)] = slot;
     }
   }
   static uint64_t random_odd() {
@@ -89,18 +95,18 @@ class BlockTable {
   }
 
   struct Free {
-    void operator()(Block* blocks) const { std::free(blocks); }
+    void operator()(uint64_t* slots) const { std::free(slots); }
   };
   // Pages that are not used take no memory.
-  using Slots = std::unique_ptr<Block[], Free>;  // NOLINT: an array of its own
+  using Slots = std::unique_ptr<uint64_t[], Free>;  // NOLINT: an array of its own
 
-  Slots slots_;  // and one behind them, for what is not added
+  Slots slots_;  // the address and the number; 0: free
   uint64_t multiplier_ = random_odd();
   size_t mask_ = 0;
   size_t first_slots_ = 0;
-  size_t addresses_ = 0;  // of blocks
+  size_t addresses_ = 0;  // in slots_
   int shift_ = 0;
-  uint32_t count_ = 0;
+  std::vector<uint32_t> size_classes_;  // by number
 };
 
 }  // namespace heaptape::schema

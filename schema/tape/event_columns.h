@@ -20,6 +20,11 @@ namespace heaptape::schema {
 // `freed` has all blocks that are given up, by the last one freed or used.
 enum class AddressLayout : uint8_t { kFreeLists, kLastFreed, kLastUsed };
 
+// How much time is spent on making a chunk small. kLow: all blocks that are given up have the age
+// 1, and no place in a list is looked for, which takes half of the time, and some 3.4 bytes an
+// event where kFull takes 2.3 (docs/decisions/0040-free-lists.md).
+enum class Effort : uint8_t { kLow, kFull };
+
 struct EventColumns {
   ColumnWriter ops, sizes, ages, high_ages, freed, alignments, threads, times, ends, stacks, frames;
   // By size classes: those of size_classes, or all in a trial.

@@ -61,7 +61,7 @@ void EventEncoder::encode_pass(std::span<const Event> events, const FrameNumber*
   columns_.ops.put_bytes({ops.data(), events.size()});
   encode_threads(events);
   FreedClasses freed;
-  encode_ages(events, {freeing.data(), frees}, freed);
+  encode_freed(events, {freeing.data(), frees}, freed);
   encode_sizes(events, {allocating.data(), blocks});
   for (size_t i = 0; i < kSizeClassKinds; ++i) {
     const auto classes = static_cast<SizeClasses>(i);
@@ -88,42 +88,51 @@ void EventEncoder::encode_threads(std::span<const Event> events) {
   }
 }
 
-void EventEncoder::encode_ages(std::span<const Event> events, Indices freeing,
-                               FreedClasses& freed) {
-  blocks_.reserve(kPassEvents);
-  for (const Event& event : events) blocks_.prefetch(event.freed_address | event.address);
-  std::array<uint32_t, kPassEvents> ages;
-  for (size_t i = 0; i < events.size(); ++i) {
-    const Event& event = events[i];
-    const uint32_t classes = all_size_classes(event.size);
-    const uint32_t count = blocks_.count();
-    BlockTable::Block block;
-    if (op_info(event.op).kind == OpKind::kResize) [[unlikely]] {
-      if (event.freed_address != 0) block = blocks_.find(event.freed_address);
-      if (event.address != 0) blocks_.add(event.address, classes);
-    } else {
-      block = blocks_.find_or_add(event.freed_address | event.address, classes,
-                                  event.address != 0 ? 1 : 0);
+void EventEncoder::encode_freed(std::span<const Event> events, Indices freeing,
+                                FreedClasses& freed) {
+  Ages ages;
+  if (effort_ == Effort::kFull) {
+    find_ages(events, freed, ages);
+  } else {
+    for (size_t i = 0; i < events.size(); ++i) {
+      freed[i] = kNone;
+      ages[i] = events[i].freed_address != 0 ? 1 : 0;
     }
-    const uint32_t gives_up = event.freed_address != 0 ? 1 : 0;
-    const uint32_t is_known = gives_up & (block.address != 0 ? 1 : 0);
-    freed[i] = block.size_class | (is_known - 1);  // or kNone
-    ages[i] = (count - block.number) * is_known + gives_up;
   }
   std::array<uint8_t, kPassEvents> low;
   PassBytes high;
-  uint8_t* out = high.data();
+  PassBytes codes;
+  uint8_t* high_out = high.data();
+  uint8_t* out = codes.data();
   size_t at = 0;
   for (const uint8_t i : freeing) {
     low[at++] = static_cast<uint8_t>(ages[i]);
-    out = write_varint(out, ages[i] >> 8);
+    high_out = write_varint(high_out, ages[i] >> 8);
     if (ages[i] != 1) continue;
     uint64_t& last = last_freed_.of(events[i].thread);
-    columns_.freed.put(AddressCode::encode(events[i].freed_address, last, columns_.unit_log2));
+    out = write_varint(out, AddressCode::encode(events[i].freed_address, last, columns_.unit_log2));
     last = events[i].freed_address;
   }
   columns_.ages.put_bytes({low.data(), at});
-  columns_.high_ages.put_bytes({high.data(), out});
+  columns_.high_ages.put_bytes({high.data(), high_out});
+  columns_.freed.put_bytes({codes.data(), out});
+}
+
+void EventEncoder::find_ages(std::span<const Event> events, FreedClasses& freed, Ages& ages) {
+  blocks_.reserve(kPassEvents);
+  for (const Event& event : events) blocks_.prefetch(event.freed_address | event.address);
+  for (size_t i = 0; i < events.size(); ++i) {
+    const Event& event = events[i];
+    freed[i] = kNone;
+    ages[i] = 0;
+    if (event.freed_address != 0) {
+      const uint32_t number = blocks_.find(event.freed_address);
+      const bool is_known = number != BlockTable::kNone;
+      freed[i] = is_known ? blocks_.size_classes_of(number) : kNone;
+      ages[i] = is_known ? blocks_.count() - number + 1 : 1;
+    }
+    if (event.address != 0) blocks_.add(event.address, all_size_classes(event.size));
+  }
 }
 
 void EventEncoder::encode_sizes(std::span<const Event> events, Indices allocating) {

@@ -44,6 +44,11 @@ class EventEncoder {
 
   // Only while empty. Nothing: the chunk is encoded with each kind, for its writer to choose.
   void set_size_classes(std::optional<SizeClasses> classes) { columns_.size_classes = classes; }
+  // Only while empty. Of kLow, the size classes are kChunks.
+  void set_effort(Effort effort) {
+    effort_ = effort;
+    if (effort == Effort::kLow) columns_.size_classes = SizeClasses::kChunks;
+  }
 
   // Requires !full() and accepts(event). `stack` is that of the call, if the tape has stacks.
   void append(const Event& event, FrameNumber stack = 0) {
@@ -100,12 +105,15 @@ class EventEncoder {
   // them, or kNone.
   using FreedClasses = std::array<uint32_t, kPassEvents>;
   static constexpr uint32_t kNone = UINT32_MAX;
+  using Ages = std::array<uint32_t, kPassEvents>;
+  static_assert(kEventsPerChunk <= BlockTable::kMostBlocks);
 
   void encode_pending();
   void encode(std::span<const Event> events, const FrameNumber* stacks);
   void encode_pass(std::span<const Event> events, const FrameNumber* stacks);
   void encode_threads(std::span<const Event> events);
-  void encode_ages(std::span<const Event> events, Indices freeing, FreedClasses& freed);
+  void encode_freed(std::span<const Event> events, Indices freeing, FreedClasses& freed);
+  void find_ages(std::span<const Event> events, FreedClasses& freed, Ages& ages);
   void encode_sizes(std::span<const Event> events, Indices allocating);
   void encode_addresses(std::span<const Event> events, const FreedClasses& freed,
                         SizeClasses classes);
@@ -117,6 +125,7 @@ class EventEncoder {
   BlockTable blocks_;  // of this chunk
   std::array<FreeLists, kSizeClassKinds> free_lists_;
   LastAddress last_freed_;
+  Effort effort_ = Effort::kFull;
   PartEnd part_end_;
   uint64_t sample_bytes_ = 0;
   bool has_stacks_ = false;

@@ -56,6 +56,7 @@ void TapeEncoder::flush() {
   if (encoder_.empty()) return;
   encoder_.recycle(sink_.write(encoder_.take()));
   encoder_.set_size_classes(sink_.size_classes(encoder_.number()));
+  encoder_.set_effort(effort_);
 }
 
 }  // namespace heaptape::schema

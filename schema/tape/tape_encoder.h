@@ -30,6 +30,8 @@ class TapeEncoder {
   void append(std::span<const Event> events, const FrameNumber* stacks);
   // As EventEncoder has them.
   void set_has_stacks() { encoder_.set_has_stacks(); }
+  // From the next chunk on.
+  void set_effort(Effort effort) { effort_ = effort; }
   FrameNumber add_frame(const Frame& frame);
   FrameNumber frames() const { return encoder_.frames(); }
   void add_mapping(CodeMapping mapping);
@@ -58,6 +60,7 @@ class TapeEncoder {
 
   ChunkSink& sink_;
   EventEncoder encoder_;
+  Effort effort_ = Effort::kFull;
 };
 
 }  // namespace heaptape::schema

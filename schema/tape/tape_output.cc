@@ -97,13 +97,15 @@ base::Status TapeOutput::write_chunk(const EventColumns& chunk, FrameCompressor&
 SizeClasses TapeOutput::choose_size_classes(const EventColumns& chunk,
                                             FrameCompressor& compressor) {
   if (!SizeClassChoice::is_trial(chunk.number)) return size_classes_;
-  // Those of the chunk before, unless others are better: it may have no blocks.
-  size_t least = compressor.measure(chunk.addresses_by(size_classes_));
-  for (size_t i = 0; i < kSizeClassKinds; ++i) {
-    const size_t bytes = compressor.measure(chunk.addresses[i].bytes());
-    if (bytes >= least) continue;
-    least = bytes;
-    size_classes_ = static_cast<SizeClasses>(i);
+  if (!chunk.size_classes) {
+    // Those of the chunk before, unless others are better: it may have no blocks.
+    size_t least = compressor.measure(chunk.addresses_by(size_classes_));
+    for (size_t i = 0; i < kSizeClassKinds; ++i) {
+      const size_t bytes = compressor.measure(chunk.addresses[i].bytes());
+      if (bytes >= least) continue;
+      least = bytes;
+      size_classes_ = static_cast<SizeClasses>(i);
+    }
   }
   choice_.decide(chunk.number, size_classes_);
   return size_classes_;

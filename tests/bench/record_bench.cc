@@ -1,5 +1,6 @@
 // What the live screen costs a recording, recording a program's forks, and replaying a tape: whole
-// programs, run in turn and compared pair by pair. (tests/bench/record_cost.py has recording itself.)
+// programs, run in turn and compared pair by pair. (tests/bench/record_cost.py has recording
+// itself.)
 #include <benchmark/benchmark.h>
 
 #include <chrono>

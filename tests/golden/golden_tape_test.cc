@@ -309,7 +309,8 @@ TEST_P(GoldenTape, WithEverythingIsWhatWasRecorded) {
 TEST_P(GoldenTape, ThatIsUnfinishedGivesWhatWasSaved) {
   const Contents all = rich_contents();
   EXPECT_FALSE(open("-unfinished", write_unfinished).finished());
-  const Contents got = tests::read_contents(path_of("-unfinished", write_unfinished), [] { return 1000; });
+  const Contents got =
+      tests::read_contents(path_of("-unfinished", write_unfinished), [] { return 1000; });
   EXPECT_EQ(got.events, std::vector(all.events.begin(), all.events.begin() + kSavedEvents));
   EXPECT_EQ(got.stacks, std::vector(all.stacks.begin(), all.stacks.begin() + kSavedEvents));
   EXPECT_EQ(got.frames, std::vector(all.frames.begin(), all.frames.begin() + 2));

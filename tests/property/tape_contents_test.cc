@@ -39,7 +39,7 @@ class FullTape {
       case 2:
         return add_time();
       case 3:
-        return random_.chance(3) ? writer_->flush() : add_end();
+        return random_.chance(3) ? flush() : add_end();
       case 4:
         return random_.chance(2) ? add_sample() : add_mark();
       case 5:
@@ -49,6 +49,10 @@ class FullTape {
       default:
         return random_.chance(8) ? append_many() : append();
     }
+  }
+  void flush() {
+    writer_->encoder().set_effort(random_.chance(2) ? Effort::kLow : Effort::kFull);
+    writer_->flush();
   }
   void save() { writer_->save(); }
   void finish() { ASSERT_TRUE(writer_->finish({}).ok()); }
@@ -157,8 +161,7 @@ class FullTape {
 };
 
 Contents read_contents(const std::string& path, tests::Random& random) {
-  return tests::read_contents(path,
-                              [&] { return 1 + random.below(random.chance(2) ? 3 : 300); });
+  return tests::read_contents(path, [&] { return 1 + random.below(random.chance(2) ? 3 : 300); });
 }
 
 // Names the first that differs: there are thousands.

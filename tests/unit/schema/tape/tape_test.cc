@@ -359,6 +359,22 @@ TEST(SizeClassChoice, IsToEncodeByAllUntilTheTrialIsDecided) {
   EXPECT_EQ(choice.of(10), SizeClasses::kEighths);
 }
 
+// A trial that was encoded with one kind only chooses nothing.
+TEST_F(Tape, OfLowEffortReadsLikeAnyOther) {
+  Random random(5);
+  const auto events = tests::plausible_events(random, 300'000);
+  auto writer = TapeWriter::create(path_, sample_header());
+  ASSERT_TRUE(writer.ok());
+  (*writer)->encoder().set_effort(Effort::kLow);
+  for (size_t i = 0; i < events.size(); ++i) {
+    if (i == 2 * kEventsPerChunk) (*writer)->encoder().set_effort(Effort::kFull);
+    (*writer)->append(events[i]);
+  }
+  ASSERT_TRUE((*writer)->finish({}).ok());
+  TapeReader reader = open();
+  EXPECT_TRUE(tests::read_events(reader) == events);
+}
+
 // The encoder may be far ahead of the writer that chooses.
 TEST_F(Tape, HasTheSameBytesHoweverLateSizeClassesAreChosen) {
   constexpr uint64_t kChunks = 20;
