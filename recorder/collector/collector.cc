@@ -1,7 +1,6 @@
 #include "recorder/collector/collector.h"
 
 #include <linux/futex.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,16 +14,15 @@
 namespace heaptape::recorder {
 namespace {
 
-// How long we sleep between two drains, also of a busy program: each look at a ring's head takes
+// How long we sleep between two rounds, also of a busy program: each look at a ring's head takes
 // that cache line from the processor that writes it (docs/decisions/0039-bulk.md). A ring that
 // fills wakes us earlier. The times of a slow program are as coarse as this: we look for the
 // beginning of a pause, and ever less often for its end.
 constexpr uint64_t kMinSleepNs = base::kMillisecondNs;
 constexpr uint64_t kMaxSleepNs = 10 * base::kMillisecondNs;
 constexpr uint64_t kCheckEveryNs = 5 * base::kMillisecondNs;
-// With --on-full drop the program comes first, but half of two busy threads' calls are to be kept.
-constexpr int kNicenessWhenWaitedFor = -10;
-constexpr int kNicenessWhenNot = -4;
+// Calls of a process between two looks at all else: a fraction of a millisecond.
+constexpr uint64_t kSliceCalls = 8192;
 constexpr uint64_t kSweepEveryNs = 100 * base::kMillisecondNs;
 // Rings trimmed in one sweep: few, because nothing is drained meanwhile.
 constexpr uint32_t kMostTrims = 32;
@@ -32,25 +30,24 @@ constexpr uint32_t kMostTrims = 32;
 }  // namespace
 
 void Collector::wake() {
-  is_woken_ = true;
-  auto& sleep = session_.header().collector_sleep;
-  sleep.store(CollectorSleep::kAwake);
-  syscall(SYS_futex, &sleep, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  if (is_woken_.exchange(1) != 0) return;
+  syscall(SYS_futex, &is_woken_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
 Recording Collector::run(int target_pid) {
-  // Among thousands of busy threads our turn would come too seldom. Only some callers may do this.
-  const bool is_waited_for = session_.header().on_full == OnFull::kBlock;
-  setpriority(PRIO_PROCESS, 0, is_waited_for ? kNicenessWhenWaitedFor : kNicenessWhenNot);
+  niceness_.begin();
   target_pid_ = static_cast<uint32_t>(target_pid);
   std::optional<TargetEnd> end;
+  bool has_work = false;
   while (!end) {
-    const bool was_woken = is_woken_.exchange(false);
+    const bool was_woken = is_woken_.exchange(0) != 0;
     std::ranges::move(handshakes_.take_marks(), std::back_inserter(marks_));
-    const uint64_t cut = stamp_now(session_.header());
-    const uint64_t now_ns = base::monotonic_ns();  // of the cut: stamps tell the time by it
-    const uint64_t events = drain_all(cut, now_ns);
-    place_marks(cut, now_ns);
+    const uint64_t now_ns = base::monotonic_ns();
+    if (was_woken || !has_work || now_ns - round_ns_ >= kMinSleepNs) begin_rounds();
+    const uint64_t before = events_;
+    has_work = work();
+    if (!backlog_.is_half_full()) niceness_.lower();
+    place_marks();
     for (const auto& [slot, process] : table_.processes()) {
       process->sample_if_due(now_ns, table_.processes().size(), proc_reader_);
       process->save_if_due(now_ns);
@@ -64,9 +61,10 @@ Recording Collector::run(int target_pid) {
     if (is_check_due || was_woken) end = poll_target(target_pid);
     sweep_if_due(now_ns);
     if (options_.watcher && gauge_.is_due(now_ns)) options_.watcher(gauge_.read(table_, now_ns));
-    sleep_ns_ = events != 0 ? kMinSleepNs : std::min(2 * sleep_ns_, kMaxSleepNs);
-    if (!end) sleep_until_needed();
+    sleep_ns_ = events_ != before ? kMinSleepNs : std::min(2 * sleep_ns_, kMaxSleepNs);
+    if (!end && !has_work) sleep_until_needed();
   }
+  niceness_.raise();
   end_watched(*end);
   return {*end,
           {options_.command, std::move(table_.manifest()), unrecorded_.entries(inner_.entries())},
@@ -80,31 +78,45 @@ void Collector::end_watched(const TargetEnd& end) {
     finish_all(end);
     return;
   }
-  const uint64_t now_ns = base::monotonic_ns();
-  drain_all(stamp_now(session_.header()), now_ns);
-  const LiveFigures figures = gauge_.read(table_, now_ns);
+  begin_rounds();
+  while (work()) {
+  }
+  const LiveFigures figures = gauge_.read(table_, base::monotonic_ns());
   finish_all(end);
   options_.watcher(gauge_.complete(figures, table_));
 }
 
-uint64_t Collector::drain_all(uint64_t cut, uint64_t now_ns) {
+void Collector::begin_rounds() {
+  cut_ = stamp_now(session_.header());
+  round_ns_ = base::monotonic_ns();  // of the cut: stamps tell the time by it
   table_.adopt_claims();
-  uint64_t events = 0;
-  for (const auto& [slot, process] : table_.processes()) {
-    events += process->drain(cut, now_ns);
-    show_progress();
+  for (const auto& [slot, process] : table_.processes()) process->begin_round(cut_, round_ns_);
+  for (MarkRequest& request : marks_) {
+    if (request.cut != 0) continue;
+    request.cut = cut_;
+    request.now_ns = round_ns_;
   }
-  return events;
 }
 
-// After the drain of `cut`.
-void Collector::place_marks(uint64_t cut, uint64_t now_ns) {
+// Whether there is more.
+bool Collector::work() {
+  bool has_more = false;
+  for (const auto& [slot, process] : table_.processes()) {
+    const uint64_t before = process->tape().encoder().events();
+    has_more |= process->work(kSliceCalls);
+    events_ += process->tape().encoder().events() - before;
+    show_progress();
+  }
+  return has_more;
+}
+
+void Collector::place_marks() {
   std::erase_if(marks_, [&](MarkRequest& request) {
-    if (request.cut == 0) request.cut = cut;
+    if (request.cut == 0) return false;
     RecordedProcess* const process = table_.find_pid(request.pid);
     MarkReply reply{kMarkMagic, 0, 0, MarkOutcome::kUnknownProcess, 0};
     if (process != nullptr) {
-      const auto mark = process->add_mark(request.name, request.cut, now_ns);
+      const auto mark = process->add_mark(request.name, request.cut, request.now_ns);
       if (!mark) return false;
       reply = {kMarkMagic, mark->event, mark->time_ns, MarkOutcome::kPlaced, 0};
     }
@@ -144,21 +156,10 @@ void Collector::sweep_if_due(uint64_t now_ns) {
   }
 }
 
-bool Collector::a_ring_is_half_full() const {
-  return std::ranges::any_of(table_.processes(), [](const auto& entry) {
-    return entry.second->merge().has_half_full_ring() && !entry.second->tape().is_behind();
-  });
-}
-
-// Sleeps until a ring is half full, a process comes or ends, or sleep_ns_ have passed.
+// Sleeps until we are woken, or sleep_ns_ have passed.
 void Collector::sleep_until_needed() {
-  auto& sleep = session_.header().collector_sleep;
-  sleep.store(CollectorSleep::kAsleep);
-  if (!is_woken_ && !table_.has_news() && !a_ring_is_half_full()) {
-    const timespec limit{0, static_cast<long>(sleep_ns_)};
-    syscall(SYS_futex, &sleep, FUTEX_WAIT, CollectorSleep::kAsleep, &limit, nullptr, 0);
-  }
-  sleep.store(CollectorSleep::kAwake);
+  const timespec limit{0, static_cast<long>(sleep_ns_)};
+  syscall(SYS_futex, &is_woken_, FUTEX_WAIT_PRIVATE, 0, &limit, nullptr, 0);
 }
 
 void Collector::finish_all(const TargetEnd& end) {

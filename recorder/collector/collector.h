@@ -1,5 +1,5 @@
-// The recording itself: one loop that drains the rings, samples, notices the ends of processes, and
-// writes a tape for each.
+// The recording itself: one loop that copies the rings, puts the calls on a tape for each process,
+// samples, and notices the ends of processes.
 #pragma once
 
 #include <atomic>
@@ -8,10 +8,13 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "recorder/collector/backlog.h"
 #include "recorder/collector/inner_allocators.h"
 #include "recorder/collector/live_figures.h"
 #include "recorder/collector/live_gauge.h"
+#include "recorder/collector/niceness.h"
 #include "recorder/collector/process_table.h"
+#include "recorder/collector/ring_watch.h"
 #include "recorder/collector/session_memory.h"
 #include "recorder/collector/target.h"
 #include "recorder/collector/unrecorded_list.h"
@@ -22,6 +25,7 @@ struct CollectorOptions {
   std::string tape_path;  // of the first process; the others' names are made from it
   std::vector<std::string> command;
   LiveWatcher watcher = {};  // none: nobody watches
+  uint64_t backlog_bytes = Backlog::kDefaultBytes;
 };
 
 // The outcome of a recording.
@@ -34,7 +38,8 @@ struct Recording {
 
 // Guarantees:
 // - What a program logged before it ended, however it ended, is on its tape or counted as lost.
-// - The loop waits for no program: it sleeps only when no ring is half full.
+// - The loop waits for no program. A program waits for the loop only where the backlog is full, and
+//   until a new process or thread is known.
 // One thread, which made the session's memory; only wake() is for others.
 class Collector {
  public:
@@ -42,7 +47,8 @@ class Collector {
       : session_(memory.view()),
         handshakes_(handshakes),
         options_(std::move(options)),
-        table_(session_, handshakes, options_.tape_path),
+        backlog_(options_.backlog_bytes),
+        table_(backlog_, session_, handshakes, options_.tape_path),
         proc_reader_(
             [code = handshakes.code()](uint32_t pid, WithPages with_pages) {
               return read_proc_texts(pid, code, with_pages);
@@ -50,7 +56,15 @@ class Collector {
             [this](const ProcReading& reading) {
               inner_.look(reading.asked.pid, *reading.texts, *reading.asked.inner);
             }),
-        gauge_(base::monotonic_ns()) {
+        gauge_(base::monotonic_ns()),
+        watch_(
+            session_, backlog_,
+            [this] {
+              // Programs come first until half of the backlog is full.
+              if (backlog_.is_half_full()) niceness_.raise();
+              wake();
+            },
+            [this] { niceness_.raise(); }) {
     if (options_.watcher) table_.count_sizes();
   }
 
@@ -61,19 +75,20 @@ class Collector {
   void wake();
 
  private:
-  uint64_t drain_all(uint64_t cut, uint64_t now_ns);
+  void begin_rounds();
+  bool work();
   void end_watched(const TargetEnd& end);
-  void place_marks(uint64_t cut, uint64_t now_ns);
+  void place_marks();
   void end_gone();
   void sweep_if_due(uint64_t now_ns);
   void show_progress();
   void sleep_until_needed();
-  bool a_ring_is_half_full() const;
   void finish_all(const TargetEnd& end);
 
   SessionView session_;
   HandshakeServer& handshakes_;
   CollectorOptions options_;
+  Backlog backlog_;
   ProcessTable table_;
   std::vector<MarkRequest> marks_;  // asked for, and not placed yet
   UnrecordedList unrecorded_;
@@ -81,10 +96,15 @@ class Collector {
   ProcReader proc_reader_;  // after inner_, which it uses
   LiveGauge gauge_;
   uint32_t target_pid_ = 0;
-  std::atomic<bool> is_woken_ = false;  // and run() is to look why
+  std::atomic<uint32_t> is_woken_ = 0;  // a futex; 1: run() is to look why
+  uint64_t events_ = 0;                 // on all tapes
+  uint64_t cut_ = 0;                    // of the last round
+  uint64_t round_ns_ = 0;               // when it began
   uint64_t next_check_ns_ = 0;
   uint64_t next_sweep_ns_ = 0;
   uint64_t sleep_ns_ = base::kMillisecondNs;  // at most, the next time
+  Niceness niceness_;
+  RingWatch watch_;  // after all that wake() uses
 };
 
 }  // namespace heaptape::recorder

@@ -44,7 +44,8 @@ struct MarkRequest {
   base::Descriptor connection;
   uint32_t pid;  // 0: of another pid namespace
   std::string name;
-  uint64_t cut = 0;  // stamp_now() of the first drain since; 0: there was none
+  uint64_t cut = 0;     // stamp_now() of the first round since; 0: there was none
+  uint64_t now_ns = 0;  // of that round
 };
 
 }  // namespace heaptape::recorder

@@ -125,7 +125,7 @@ void ProcessTable::adopt_process(const Claim& claim) {
   auto tape = create_tape(traits.tape_path, claim, traits.identity);
   const auto with_stacks =
       handshakes_.code() != nullptr ? RingMerge::WithStacks::kYes : RingMerge::WithStacks::kNo;
-  auto merge = std::make_unique<RingMerge>(session_, claim.slot, tape->encoder(),
+  auto merge = std::make_unique<RingMerge>(backlog_, session_, claim.slot, tape->encoder(),
                                            base::monotonic_ns(), with_stacks);
   if (counts_sizes_) merge->count_sizes();
   merge->note_code(traits.identity.code.mappings);
@@ -179,6 +179,7 @@ void ProcessTable::end(uint32_t slot, schema::EndReason reason, int32_t status) 
 void ProcessTable::leave(uint32_t slot, uint64_t cut) {
   RecordedProcess& process = *processes_.at(slot);
   process.merge().drain(cut, base::monotonic_ns());
+  process.merge().finish_rounds();
   finish(process, schema::EndReason::kRecordingStopped, -1);
   forget(slot);
 }
@@ -260,7 +261,8 @@ void ProcessTable::wait_for_tapes() {
 std::vector<uint32_t> ProcessTable::find_gone() {
   std::vector<uint32_t> gone;
   for (const auto& [slot, process] : processes_) {
-    if (process->is_gone()) gone.push_back(slot);
+    // What is left of a long backlog is not for one go.
+    if (!process->merge().has_rounds() && process->is_gone()) gone.push_back(slot);
   }
   if (gone.empty()) return gone;
   // A thread that comes now sees the mark, or its ring is seen by the second look.
@@ -287,7 +289,7 @@ void ProcessTable::free_what_the_dead_left() {
   }
   for (uint32_t index = 0; index < used(session_.header().rings_taken, session_.rings()); ++index) {
     if (ring_owner_[index] != kNobody || !is_nobodys(session_.ring(index))) continue;
-    RingCursor(session_, index, 0, nullptr).free_ring();
+    free_ring(session_, index);
   }
 }
 

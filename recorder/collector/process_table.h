@@ -35,14 +35,17 @@ struct Claim {
 // One thread: the collector's.
 class ProcessTable {
  public:
-  ProcessTable(SessionView session, HandshakeServer& handshakes, const std::string& tape_path)
-      : session_(session),
+  // `backlog` outlives the table.
+  ProcessTable(Backlog& backlog, SessionView session, HandshakeServer& handshakes,
+               const std::string& tape_path)
+      : backlog_(backlog),
+        session_(session),
         handshakes_(handshakes),
         names_(tape_path),
         ring_owner_(session.rings(), kNobody) {}
 
   // Adopts the processes and rings that were claimed since the last call. Call it after taking the
-  // cut of a drain and before reading rings, so that all that happened before the cut is in a ring
+  // cut of a round and before reading rings, so that all that happened before the cut is in a ring
   // that is known.
   void adopt_claims();
   // Something was claimed since the last adopt_claims().
@@ -102,6 +105,7 @@ class ProcessTable {
   void finish(RecordedProcess& process, schema::EndReason reason, int32_t status);
   void note_failures(const std::vector<std::string>& failures);
 
+  Backlog& backlog_;
   SessionView session_;
   HandshakeServer& handshakes_;
   TapeNames names_;

@@ -17,8 +17,8 @@
 namespace heaptape::recorder {
 namespace {
 
-// What a program did 100 ms ago is in the file. The rest is for the rings to be drained, for the
-// next look at the clock, and for the file.
+// What a program did 100 ms ago is in the file, unless the backlog has it still. The rest is for
+// the rings to be copied, for the next look at the clock, and for the file.
 constexpr uint64_t kSaveAfterNs = 50 * base::kMillisecondNs;
 
 constexpr rlim_t kDescriptorsForTape = 24;
@@ -75,11 +75,15 @@ std::vector<uint32_t> RecordedProcess::free_rings() {
   return merge_->free_rings(pid_is_gone() ? RingMerge::Free::kAll : RingMerge::Free::kOfTheDead);
 }
 
-uint64_t RecordedProcess::drain(uint64_t cut, uint64_t now_ns) {
-  is_held_up_ = tape_->is_behind();
-  const uint32_t behind = is_held_up_ ? 1 : 0;
+void RecordedProcess::begin_round(uint64_t cut, uint64_t now_ns) {
+  const bool has_room = merge_->begin_round(cut, now_ns);
+  const uint32_t behind = !has_room && tape_->is_behind() ? 1 : 0;
   if (behind != slot_.behind.load(std::memory_order_relaxed)) slot_.behind = behind;
-  return is_held_up_ ? 0 : merge_->drain(cut, now_ns);
+}
+
+bool RecordedProcess::work(uint64_t most) {
+  is_held_up_ = tape_->is_behind();
+  return !is_held_up_ && merge_->work(most);
 }
 
 std::optional<schema::Mark> RecordedProcess::add_mark(const std::string& name, uint64_t cut,
@@ -103,7 +107,12 @@ void RecordedProcess::sample_if_due(uint64_t now_ns, size_t processes, ProcReade
   if (!traits_.pid_is_ours) return;
   merge_->refresh_names(traits_.identity.pid, now_ns);
   if (reading_ != nullptr) {
-    if (reading_->done.load(std::memory_order_acquire)) take_reading(processes);
+    if (reading_ns_ == 0 && reading_->done.load(std::memory_order_acquire)) {
+      reading_ns_ = base::monotonic_ns();
+      reading_round_ = merge_->rounds_begun();
+    }
+    // It says how things stand after those calls.
+    if (reading_ns_ != 0 && merge_->rounds_done() >= reading_round_) take_reading(processes);
     return;
   }
   is_sample_due_ = schedule_.is_due(now_ns, merge_->asked_bytes());
@@ -125,6 +134,7 @@ void RecordedProcess::take_reading(size_t processes) {
     const uint32_t owner = slot_.lock.word.load(std::memory_order_acquire);
     was_replaced_ = (owner & FUTEX_OWNER_DIED) != 0 && merge_->all_owners_dead();
     reading_.reset();
+    reading_ns_ = 0;
     return;
   }
   if (reading_->texts) {
@@ -135,6 +145,7 @@ void RecordedProcess::take_reading(size_t processes) {
   next_code_ns_ = base::monotonic_ns() + reading_->took_ns * SampleSchedule::kCostFactor;
   if (is_sample_due_) take_sample(processes);
   reading_.reset();
+  reading_ns_ = 0;
 }
 
 void RecordedProcess::take_code(const ProcessCode& code) {
@@ -154,14 +165,13 @@ void RecordedProcess::take_names() {
 }
 
 void RecordedProcess::take_sample(size_t processes) {
-  const uint64_t now_ns = base::monotonic_ns();
   const uint64_t begin_ns = base::thread_cpu_ns();
   if (reading_->texts) {
     schema::ProcessSample sample =
         make_sample(*reading_->texts, merge_->live_set(),
                     traits_.is_glibc ? &merge_->own_mappings() : nullptr, merge_->thread_blocks());
     resident_bytes_ = sample.resident_bytes;
-    merge_->add_sample(std::move(sample), now_ns);
+    merge_->add_sample(std::move(sample), reading_ns_);
   }
   const uint64_t cost_ns = reading_->took_ns + base::thread_cpu_ns() - begin_ns;
   schedule_.note(base::monotonic_ns(), cost_ns, processes, merge_->asked_bytes(),

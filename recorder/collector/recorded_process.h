@@ -67,11 +67,12 @@ class RecordedProcess {
   // the process for dead keeps its ring, and publishes it anew for the process that it joins.
   std::vector<uint32_t> free_rings();
 
-  // Drains its rings as RingMerge does, unless the tape's file is behind: that holds up nobody
-  // else.
-  uint64_t drain(uint64_t cut, uint64_t now_ns);
-  // Puts a mark behind what was drained, and returns where that is; nothing if a call up to `cut`,
-  // that of a drain(), is still missing: ask again after the next.
+  // As RingMerge has them. While the tape's file is behind, nothing comes onto the tape: that holds
+  // up nobody else.
+  void begin_round(uint64_t cut, uint64_t now_ns);
+  bool work(uint64_t most);
+  // Puts a mark behind the calls of a round, and returns where that is; nothing if a call up to
+  // `cut`, that of the round, is still missing: ask again after the next.
   std::optional<schema::Mark> add_mark(const std::string& name, uint64_t cut, uint64_t now_ns);
   // Sees to it that what came a while ago gets into the file: that much survives if we are killed.
   void save_if_due(uint64_t now_ns);
@@ -96,13 +97,15 @@ class RecordedProcess {
   uint64_t next_save_ns_ = 0;  // 0: there was nothing to save
   uint64_t saved_events_ = 0;
   bool has_new_mark_ = false;
-  bool is_held_up_ = false;  // the last drain() was
+  bool is_held_up_ = false;  // the last work() was
   SampleSchedule schedule_;
   // ProcessSlot::code_wanted when its code was read last; another value: to be read at once.
   uint32_t code_wanted_;
   uint64_t code_map_before_ = 0;                // ProcessSlot::code_map then
   uint64_t next_code_ns_ = 0;                   // not earlier
   std::shared_ptr<const ProcReading> reading_;  // asked for, not taken yet
+  uint64_t reading_ns_ = 0;                     // when it was seen to be done; 0: not yet
+  uint64_t reading_round_ = 0;                  // the last round begun then
   bool is_sample_due_ = false;                  // it is to become a sample
   bool was_replaced_ = false;
   std::string title_;

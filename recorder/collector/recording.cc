@@ -29,8 +29,9 @@ constexpr uint64_t kLeastTapeBytes = 64 << 10;
 // file in /proc.
 constexpr size_t kLeastDescriptors = 8;
 
-// Our first one, two for the tapes, one each for the services and for /proc, and the program.
-constexpr size_t kLeastThreads = 6;
+// Our first one, two for the tapes, one each for the services, for /proc and for
+// the rings, and the program.
+constexpr size_t kLeastThreads = 7;
 
 // Tries to write the tape before anything runs, so that a wrong name or a full disk is an error and
 // not a loss.
@@ -147,8 +148,9 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
   HEAPTAPE_ASSIGN_OR_RETURN(const auto services, ServiceThread::open());
   std::unique_ptr<Collector> made;
   try {
-    made = std::make_unique<Collector>(
-        *memory, *server, CollectorOptions{options.tape_path, options.command, options.watcher});
+    made = std::make_unique<Collector>(*memory, *server,
+                                       CollectorOptions{options.tape_path, options.command,
+                                                        options.watcher, options.backlog_bytes});
   } catch (const std::system_error& error) {
     return base::os_error("cannot start a thread", error.code().value());
   }

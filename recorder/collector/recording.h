@@ -16,6 +16,7 @@ struct RecordOptions {
   SessionOptions session;
   std::vector<std::string> command;  // not empty
   LiveWatcher watcher = {};          // none: nobody watches
+  uint64_t backlog_bytes = Backlog::kDefaultBytes;
 };
 
 // Runs the command and records it until it has ended. An error means that no tape was written and

@@ -1,39 +1,62 @@
 #include "recorder/collector/ring_cursor.h"
 
-#include <linux/futex.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
+#include <iterator>
+#include <mutex>
 
 #include "base/address/address_range.h"
-#include "base/clock.h"
 #include "schema/tape/stack_end.h"
 
 namespace heaptape::recorder {
-namespace {
 
-constexpr uint32_t kRingsThatKeepTheirMemory = 16;
-// A thread that wrote no more between two looks is idle. It may keep as much.
-constexpr uint64_t kIdleWords = 4 * kSegmentWords;
-constexpr uint64_t kLookEveryNs = 1000 * base::kMillisecondNs;
+RingCursor::~RingCursor() {
+  backlog_.remove(tap_);
+  std::vector<Backlog::Segment> left = tap_.take_segments();
+  std::ranges::move(segments_, std::back_inserter(left));
+  backlog_.give_back(left);
+}
 
-}  // namespace
+void RingCursor::copy() {
+  if (broken_) tap_.give_up();
+  tap_.pull();
+  std::ranges::move(tap_.take_segments(), std::back_inserter(segments_));
+  copied_ = tap_.copied();
+  broken_ |= tap_.broken();
+}
+
+void RingCursor::copy(uint64_t round) {
+  // Before the look at the head: a dead producer publishes nothing more.
+  const bool is_dead = owner() == OwnerState::kDead;
+  copy();
+  const bool is_news = copied_ != noted_.end || is_dead != noted_.is_dead;
+  if (!is_news) return;
+  noted_ = {round, copied_, is_dead};
+  rounds_.push_back(noted_);
+}
+
+void RingCursor::show_round(uint64_t round) {
+  size_t shown = 0;
+  for (; shown < rounds_.size() && rounds_[shown].round <= round; ++shown) {
+    end_ = std::max(end_, rounds_[shown].end);
+    dead_ |= rounds_[shown].is_dead;
+  }
+  if (shown != 0) rounds_.erase(rounds_.begin(), rounds_.begin() + static_cast<ptrdiff_t>(shown));
+}
 
 void RingCursor::refresh() {
-  // Before the look at the head: a dead producer publishes nothing more.
-  if (!dead_) dead_ = owner() == OwnerState::kDead;
-  if (broken_) {
-    let_go();
-    return;
+  const std::scoped_lock lock(backlog_.mutex());
+  dead_ |= owner() == OwnerState::kDead;
+  copy();
+  end_ = copied_;
+}
+
+// Copies only if nothing is left of what was copied: that bounds what rounds have no room for.
+void RingCursor::show_next() {
+  if (drained()) {
+    const std::scoped_lock lock(backlog_.mutex());
+    copy();
   }
-  const uint64_t head = ring_->head.load(std::memory_order_acquire);
-  if (head < end_ || head - released_ > kRingWords) {
-    broken_ = true;
-    return;
-  }
-  end_ = head;
+  end_ = copied_;
 }
 
 bool RingCursor::decode() {
@@ -41,7 +64,7 @@ bool RingCursor::decode() {
     const uint64_t segment_end = (tail_ / kSegmentWords + 1) * kSegmentWords;
     const auto available = static_cast<uint32_t>(std::min(segment_end, end_) - tail_);
     Record record;
-    switch (read_record(words_ + tail_ % kRingWords, available, record)) {
+    switch (read_record(segment_of(tail_) + tail_ % kSegmentWords, available, record)) {
       case ReadRecord::kSegmentEnd:
         tail_ = std::min(segment_end, end_);
         continue;
@@ -86,7 +109,8 @@ void RingCursor::take(CallBatch& batch, uint64_t last_order, uint32_t most) {
   pop();
   // Calls. decode() handles all other words.
   const uint64_t segment_end = (batch.positions[0] / kSegmentWords + 1) * kSegmentWords;
-  const uint64_t end = std::min(segment_end, end_);
+  const uint64_t end = broken_ ? tail_ : std::min(segment_end, end_);  // then segments_ is empty
+  const uint64_t* const segment = tail_ < end ? segment_of(tail_) : nullptr;
   const bool is_stamped = batch.is_stamped;
   const uint32_t thread = thread_;
   uint32_t count = 1;
@@ -94,7 +118,7 @@ void RingCursor::take(CallBatch& batch, uint64_t last_order, uint32_t most) {
   uint64_t order = order_;
   bool ends_by_order = false;
   while (at < end && count < most) {
-    const uint64_t* const words = words_ + at % kRingWords;
+    const uint64_t* const words = segment + at % kSegmentWords;
     const uint64_t first = load_word(words);
     const RecordShape& shape = kRecordShapes.rows[first & 0xff];
     if (shape.words == 0 || shape.words > end - at || shape.is_stamped != is_stamped) break;
@@ -157,71 +181,31 @@ bool RingCursor::find_stack(uint64_t number, schema::FrameNumber& found) const {
 }
 
 void RingCursor::release() {
-  if (tail_ == released_) return;
-  released_ = tail_;
-  header_->progress.fetch_add(1, std::memory_order_relaxed);
-  ring_->tail.store(tail_);  // before the look at producer_waits, for every thread
-  // A producer that waits is woken for half a ring, not for a few words that it fills at once.
-  if (end_ - tail_ <= kRingWords / 2) wake_producer();
-}
-
-// Its program goes on, though nobody reads what it writes.
-void RingCursor::let_go() {
-  ring_->tail.store(ring_->head.load());
-  wake_producer();
-}
-
-void RingCursor::wake_producer() {
-  if (ring_->producer_waits.load() == 0) return;
-  ring_->space.fetch_add(1);
-  syscall(SYS_futex, &ring_->space, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  std::vector<Backlog::Segment> used;
+  if (broken_) {
+    const std::scoped_lock lock(backlog_.mutex());
+    tap_.give_up();  // before its memory goes
+    std::ranges::move(segments_, std::back_inserter(used));
+    segments_.clear();
+  } else {
+    for (; first_segment_ < tail_ / kSegmentWords; ++first_segment_) {
+      used.push_back(std::move(segments_.front()));
+      segments_.pop_front();
+    }
+  }
+  if (used.empty()) return;
+  backlog_.give_back(used);
+  session_.header().progress.fetch_add(1, std::memory_order_relaxed);
 }
 
 bool RingCursor::trim_if_idle(uint64_t now_ns) {
-  if (now_ns < next_look_ns_) return false;
-  next_look_ns_ = now_ns + kLookEveryNs;
-  const bool is_idle = end_ - seen_end_ <= kIdleWords;
-  seen_end_ = end_;
-  if (!is_idle || broken_ || !drained() || end_ - trimmed_at_ <= kIdleWords) return false;
-  ring_->closed.store(1);
-  // Its own segment, or the next; from a hostile producer anything.
-  const uint64_t entered = ring_->entered.load();
-  const uint64_t segment = end_ / kSegmentWords * kSegmentWords;
-  const bool may_trim = entered - segment <= kSegmentWords;
-  if (may_trim) {
-    const uint64_t kept = segment % kRingWords;
-    remove_pages(0, kept);
-    remove_pages(kept + kSegmentWords, kRingWords);
-    trimmed_at_ = end_;
-  }
-  ring_->closed.store(0);
-  wake_producer();
-  return may_trim;
-}
-
-void RingCursor::remove_pages(uint64_t first_word, uint64_t end_word) {
-  if (first_word == end_word) return;
-  madvise(words_ + first_word, (end_word - first_word) * sizeof *words_, MADV_REMOVE);
+  const std::scoped_lock lock(backlog_.mutex());
+  return tap_.trim_if_idle(now_ns);
 }
 
 void RingCursor::free_ring() {
-  // Of a storm of busy threads, give the memory back.
-  const bool used_much = ring_->head.load(std::memory_order_relaxed) > 2 * kIdleWords;
-  if (index_ >= kRingsThatKeepTheirMemory && used_much) remove_pages(0, kRingWords);
-  ring_->head.store(0, std::memory_order_relaxed);
-  ring_->resizing.store(0, std::memory_order_relaxed);
-  ring_->entered.store(0, std::memory_order_relaxed);
-  ring_->closed.store(0, std::memory_order_relaxed);
-  ring_->tail.store(0, std::memory_order_relaxed);
-  ring_->producer_waits.store(0, std::memory_order_relaxed);
-  ring_->lost_full.store(0, std::memory_order_relaxed);
-  ring_->lost_stopped.store(0, std::memory_order_relaxed);
-  ring_->stalls.store(0, std::memory_order_relaxed);
-  ring_->stall_ns.store(0, std::memory_order_relaxed);
-  ring_->state.store(RingState::kFree, std::memory_order_relaxed);
-  ring_->lock.word.store(0, std::memory_order_release);
-  header_->progress.fetch_add(1, std::memory_order_relaxed);
-  lower(header_->rings_taken, index_);
+  backlog_.remove(tap_);
+  recorder::free_ring(session_, index_);
 }
 
 }  // namespace heaptape::recorder

@@ -1,11 +1,14 @@
-// Reads one ring, as the collector: the consumer's half of session_layout.h.
+// Reads the calls of one thread out of the words that were copied from its ring.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "recorder/collector/call_batch.h"
 #include "recorder/collector/logged_call.h"
+#include "recorder/collector/ring_tap.h"
 #include "recorder/collector/stack_table.h"
 #include "recorder/ring/session_layout.h"
 
@@ -15,21 +18,28 @@ namespace heaptape::recorder {
 // - Each published record is returned once, in the ring's order; order() never decreases.
 // - Every call returned has a valid op, addresses below base::kAddressLimit, and a stack whose
 //   frames are on the tape. All else (sizes, stamps, which block) is as the producer wrote it.
-// - A head that goes back or is more than a ring ahead, and words that are not a record, break the
-//   ring: broken() is true from then on and nothing more is read from it.
-// - Nothing outside the ring is read, and nothing waits for the producer.
+// - A ring that is broken for its RingTap, and words that are not a record, break the ring:
+// broken()
+//   is true from then on and nothing more is read from it.
 //
-// One thread.
+// Words come in rounds, so that what is copied early is not seen early: copy() them, and
+// show_round() when all that was copied before is on the tape.
+// One thread, but for what holds the backlog's mutex.
 class RingCursor {
  public:
-  // `stacks` outlives the cursor; null where the session records none.
-  RingCursor(SessionView session, uint32_t index, uint32_t thread, StackTable* stacks)
-      : header_(&session.header()),
+  // `backlog` and `stacks` outlive the cursor; no stacks where the session records none.
+  RingCursor(Backlog& backlog, SessionView session, uint32_t index, uint32_t thread,
+             StackTable* stacks)
+      : backlog_(backlog),
+        session_(session),
         ring_(&session.ring(index)),
-        words_(session.words(index)),
+        tap_(backlog, session, index),
         stacks_(stacks),
         index_(index),
         thread_(thread) {}
+  ~RingCursor();
+  RingCursor(const RingCursor&) = delete;
+  RingCursor& operator=(const RingCursor&) = delete;
 
   uint32_t index() const { return index_; }
   uint32_t thread() const { return thread_; }  // dense, in its process
@@ -42,12 +52,20 @@ class RingCursor {
   RingHeader& header() const { return *ring_; }
   bool broken() const { return broken_; }
 
-  // Shows peek() what the producer has published up to now, and sees whether it is dead: then that
-  // is all.
+  // Requires the backlog's mutex: words that are not copied yet, and copies them, as part of that
+  // round. Rounds are numbered from 1; none is older than the one before.
+  uint64_t waiting() const { return broken_ || tap_.broken() ? 0 : tap_.waiting(); }
+  void copy(uint64_t round);
+  // Shows peek() what was copied up to that round, and sees whether the owner was dead then: in
+  // that case it is all.
+  void show_round(uint64_t round);
+  // The same for what the producer has published up to now.
   void refresh();
-  // Its owner was dead at a refresh().
+  // Shows peek() the next call, if the producer has published it by now.
+  void show_next();
+  // Its owner was dead at the last round shown, or a refresh().
   bool is_dead() const { return dead_; }
-  // Once, when its owner was dead at a refresh() and all that it published is popped.
+  // Once, when its owner is_dead() and all that it published is popped.
   bool comes_to_its_end() {
     if (!dead_ || end_noted_ || !(broken_ || drained())) return false;
     end_noted_ = true;
@@ -75,71 +93,77 @@ class RingCursor {
   // that nothing else was asked of the cursor since.
   void return_from(const CallBatch& batch, uint32_t first);
 
-  // Gives the words of popped calls back to the producer; wakes it if it waits and the ring is at
-  // least half empty.
+  // Gives the memory of popped calls back to the backlog.
   void release();
-  // The same, once there is enough to be worth the other processor's cache miss.
+  // The same, once there is enough to be worth it.
   void release_if_due() {
-    if (tail_ - released_ >= kRingWords / 8) release();
+    if (tail_ >= (first_segment_ + kSegmentsPerRelease) * kSegmentWords) release();
   }
-  // Everything that refresh() saw is popped.
-  bool drained() const { return !has_call_ && tail_ == end_; }
-  // refresh() saw enough in the ring for its producer to wake us.
-  bool holds_half() const { return end_ - tail_ >= kRingWords / 2; }
-  // The ring holds enough for its producer to wake us, and some of it came after refresh().
-  bool is_half_full() const {
-    const uint64_t head = ring_->head.load(std::memory_order_relaxed);
-    return !broken_ && head != end_ && head - tail_ >= kRingWords / 2;
-  }
+  // All that can be seen is popped.
+  bool is_read() const { return !has_call_ && tail_ == end_; }
+  // Everything that was copied is popped.
+  bool drained() const { return !has_call_ && tail_ == copied_; }
   // Its thread is in the middle of a resize that may have given `block` up already, and whose
   // record is yet to come.
   bool may_give_up(uint64_t block) const {
     return ring_->resizing.load(std::memory_order_acquire) == block && !broken_ &&
-           (forsaken_ != block || forsaken_at_ != end_);
+           (forsaken_ != block || forsaken_at_ != copied_);
   }
   // What may_give_up(block) promised did not come in time: it promises that no more, until the
   // thread has logged something.
   void forsake(uint64_t block) {
     forsaken_ = block;
-    forsaken_at_ = end_;
+    forsaken_at_ = copied_;
   }
 
-  // If the thread has made few calls in the last second, and none just now, the memory of all
-  // segments but its own goes back to the system: then true. Looks once a second.
+  // As RingTap has it.
   bool trim_if_idle(uint64_t now_ns);
 
-  // Makes the ring free for another thread. Its own must be dead; the cursor is not used again.
+  // As recorder::free_ring(); the cursor is not used again.
   void free_ring();
 
  private:
+  static constexpr uint64_t kSegmentsPerRelease = 16;
+
+  // What was copied by a round.
+  struct Copied {
+    uint64_t round;
+    uint64_t end;
+    bool is_dead;
+  };
+
+  // Of the segment that `position` is in.
+  const uint64_t* segment_of(uint64_t position) const {
+    return segments_[position / kSegmentWords - first_segment_].get();
+  }
+  void copy();
   bool decode();
-  void let_go();
-  void remove_pages(uint64_t first_word, uint64_t end_word);
-  void wake_producer();
   bool add_frame(const Record& frame);
   bool find_stack(uint64_t number, schema::FrameNumber& found) const;
 
-  SessionHeader* header_;
+  Backlog& backlog_;
+  SessionView session_;
   RingHeader* ring_;
-  uint64_t* words_;
+  RingTap tap_;
   StackTable* stacks_;
+  std::deque<Backlog::Segment> segments_;    // with words that are not popped, and more
+  uint64_t first_segment_ = 0;               // of the ring's segments, counted without end
+  std::vector<Copied> rounds_;               // that are not shown, and had news
+  Copied noted_{};                           // the last of them
   std::vector<schema::FrameNumber> frames_;  // on the tape, by number in the ring from 1
   uint32_t index_;
   uint32_t thread_;
-  uint64_t tail_ = 0;      // where the call of peek() begins
-  uint64_t end_ = 0;       // the published head, as last checked
-  uint64_t released_ = 0;  // tail as the producer knows it
+  uint64_t tail_ = 0;    // where the call of peek() begins
+  uint64_t end_ = 0;     // what can be seen
+  uint64_t copied_ = 0;  // what is in segments_
   uint64_t order_ = 0;
-  uint64_t next_look_ns_ = 0;  // of trim_if_idle()
-  uint64_t seen_end_ = 0;      // end_ at the last one
-  uint64_t trimmed_at_ = 0;    // end_ then
   bool has_call_ = false;
   bool broken_ = false;
   bool dead_ = false;
   bool end_noted_ = false;
   uint64_t mark_ = 0;  // the time mark before the next call; 0: none
   uint64_t forsaken_ = 0;
-  uint64_t forsaken_at_ = 0;  // end_ then
+  uint64_t forsaken_at_ = 0;  // copied_ then
   uint32_t call_words_ = 0;
   LoggedCall call_;
 };

@@ -1,6 +1,7 @@
 #include "recorder/collector/ring_merge.h"
 
 #include <algorithm>
+#include <mutex>
 
 #include "base/clock.h"
 
@@ -13,6 +14,9 @@ constexpr uint64_t kPatienceNs = kPatienceMs * base::kMillisecondNs;
 // that lives so long after its thread goes on, even where the machine is so busy that the kernel
 // marks the owners of its locks one time slice after another.
 constexpr uint64_t kSureAfterNs = 1000 * base::kMillisecondNs;
+// Rounds that wait are few milliseconds of calls each. If there are many, the next are longer.
+constexpr size_t kManyRounds = 1000;
+constexpr uint64_t kLongRoundNs = 100 * base::kMillisecondNs;
 constexpr int kMaxDepth = 8;  // of calls that need another to come first
 
 // One for all merges of a thread: nothing in it outlasts a step of a drain.
@@ -28,9 +32,10 @@ bool is_visible(RingCursor& cursor, uint64_t cut) {
 
 }  // namespace
 
-RingMerge::RingMerge(SessionView session, uint32_t slot, schema::TapeEncoder& tape,
-                     uint64_t start_ns, WithStacks with_stacks)
-    : session_(session),
+RingMerge::RingMerge(Backlog& backlog, SessionView session, uint32_t slot,
+                     schema::TapeEncoder& tape, uint64_t start_ns, WithStacks with_stacks)
+    : backlog_(backlog),
+      session_(session),
       slot_(slot),
       tape_(tape),
       start_ns_(start_ns),
@@ -43,36 +48,95 @@ RingMerge::RingMerge(SessionView session, uint32_t slot, schema::TapeEncoder& ta
 
 void RingMerge::add_ring(uint32_t index) {
   StackTable* const stacks = with_stacks_ == WithStacks::kYes ? &stacks_ : nullptr;
-  cursors_.push_back(std::make_unique<RingCursor>(session_, index, next_thread_++, stacks));
+  cursors_.push_back(
+      std::make_unique<RingCursor>(backlog_, session_, index, next_thread_++, stacks));
   names_.add(cursors_.back()->header(), base::monotonic_ns());
+}
+
+bool RingMerge::begin_round(uint64_t cut, uint64_t now_ns) {
+  now_ns_ = now_ns;
+  {
+    const std::scoped_lock lock(backlog_.mutex());
+    uint64_t words = 0;
+    for (const auto& cursor : cursors_) words += cursor->waiting();
+    const bool may_be_late = has_rounds() && cut != kEverything;
+    if (may_be_late && !backlog_.has_room_for(words)) return false;
+    if (may_be_late && rounds_.size() >= kManyRounds && now_ns - begun_ns_ < kLongRoundNs)
+      return false;
+    ++rounds_begun_;
+    for (const auto& cursor : cursors_) cursor->copy(rounds_begun_);
+  }
+  last_cut_ = cut;
+  begun_ns_ = now_ns;
+  // If nobody is left, an exit killed them, and calls from before it may still be in the rings.
+  const bool process_is_gone =
+      cut == kEverything ||
+      (owner_state(session_.process(slot_).lock) != OwnerState::kLives && all_owners_dead());
+  rounds_.push_back({rounds_begun_, cut, now_ns, process_is_gone});
+  return true;
+}
+
+bool RingMerge::work(uint64_t most) {
+  const uint64_t end = tape_.events() + std::min(most, UINT64_MAX - tape_.events());
+  // What waits for us is more urgent than small tapes.
+  tape_.set_effort(backlog_.is_long() ? schema::Effort::kLow : schema::Effort::kFull);
+  Progress progress = Progress::kDone;
+  while (has_rounds() && progress == Progress::kDone) {
+    Round& round = rounds_.front();
+    if (!round.is_entered) enter(round);
+    progress = work_on(round, end);
+    for (const auto& cursor : cursors_) cursor->release();
+    if (progress != Progress::kDone) continue;
+    leave(round);
+    done_cut_ = round.cut;
+    rounds_.pop_front();
+    if (tape_.events() >= end) progress = Progress::kMore;
+  }
+  return progress == Progress::kMore && has_rounds();
 }
 
 uint64_t RingMerge::drain(uint64_t cut, uint64_t now_ns) {
   const uint64_t before = tape_.events();
-  drain_ns_ = now_ns;
-  clock_.begin_drain(cut, now_ns);
-  for (const auto& cursor : cursors_) cursor->refresh();
-  // What waits for us is more urgent than small tapes.
-  const bool is_behind =
-      std::ranges::any_of(cursors_, [](const auto& cursor) { return cursor->holds_half(); });
-  tape_.set_effort(is_behind ? schema::Effort::kLow : schema::Effort::kFull);
-  // If nobody is left, an exit killed them, and calls from before it may still be in the rings.
-  process_is_gone_ =
-      cut == kEverything ||
-      (owner_state(session_.process(slot_).lock) != OwnerState::kLives && all_owners_dead());
-  if (!is_drained()) clock_.end_pause();
-  note_ends();
-  if (next_thread_ == 1 && !cursors_.empty()) drain_unstamped(*cursors_.front());
-  while (drain_merged(cut, now_ns)) {
+  if (!begin_round(cut, now_ns)) {
+    finish_rounds();
+    begin_round(cut, now_ns);
   }
-  for (const auto& cursor : cursors_) cursor->release();
-  const uint64_t events = tape_.events() - before;
-  clock_.end_drain(events);
-  if (end_is_sure(now_ns)) write_ends();
-  return events;
+  work(UINT64_MAX);
+  return tape_.events() - before;
 }
 
-// Of several that ended since the last drain, those go first whose last call was first.
+void RingMerge::finish_rounds() {
+  while (has_rounds()) {
+    waiting_since_ns_ = 1;  // long enough
+    work(UINT64_MAX);
+  }
+}
+
+void RingMerge::enter(Round& round) {
+  round.is_entered = true;
+  round.first_event = tape_.events();
+  round_ns_ = round.now_ns;
+  process_is_gone_ = round.process_is_gone;
+  clock_.begin_drain(round.cut, round.now_ns);
+  for (const auto& cursor : cursors_) cursor->show_round(round.number);
+  if (!is_read()) clock_.end_pause();
+  note_ends();
+}
+
+RingMerge::Progress RingMerge::work_on(const Round& round, uint64_t last_event) {
+  if (next_thread_ == 1 && !cursors_.empty()) {
+    const Progress progress = drain_unstamped(*cursors_.front(), last_event);
+    if (progress != Progress::kDone) return progress;
+  }
+  return drain_merged(round.cut, last_event);
+}
+
+void RingMerge::leave(const Round& round) {
+  clock_.end_drain(tape_.events() - round.first_event);
+  if (end_is_sure(round.now_ns)) write_ends();
+}
+
+// Of several that ended since the last round, those go first whose last call was first.
 void RingMerge::note_ends() {
   if (process_is_gone_) return;
   std::vector<const RingCursor*> ended;
@@ -88,7 +152,7 @@ void RingMerge::note_end(RingCursor& cursor) {
 }
 
 void RingMerge::add_end(uint32_t thread) {
-  if (ending_.empty()) ending_since_ns_ = drain_ns_;
+  if (ending_.empty()) ending_since_ns_ = round_ns_;
   ending_.push_back(thread);
 }
 
@@ -102,38 +166,43 @@ bool RingMerge::end_is_sure(uint64_t now_ns) const {
          owner_state(session_.process(slot_).lock) == OwnerState::kLives;
 }
 
-bool RingMerge::is_drained() const {
-  return std::ranges::all_of(cursors_, [](const auto& cursor) { return cursor->drained(); });
+bool RingMerge::is_read() const {
+  return std::ranges::all_of(cursors_, [](const auto& cursor) { return cursor->is_read(); });
 }
 
 // While there is one thread, the ring's order is the order.
-void RingMerge::drain_unstamped(RingCursor& cursor) {
+RingMerge::Progress RingMerge::drain_unstamped(RingCursor& cursor, uint64_t last_event) {
   RingRun& run = shared_run();
   for (CallRun calls = run.take(cursor, 0); !calls.calls.empty(); calls = run.take(cursor, 0)) {
     write(calls, IfLive::kCount);
     cursor.release_if_due();
+    if (tape_.events() >= last_event) return Progress::kMore;
   }
   note_end(cursor);
+  return Progress::kDone;
 }
 
-// Takes the rings with the oldest calls, writes those that are older than all others, and goes on.
-// True when it must be called again because write() moved other rings on.
-bool RingMerge::drain_merged(uint64_t cut, uint64_t now_ns) {
-  heap_.clear();
-  for (const auto& cursor : cursors_) {
-    if (is_visible(*cursor, cut)) heap_.push_back(cursor.get());
-  }
-  std::ranges::make_heap(heap_, is_later);
-  heap_stale_ = false;
-  while (!heap_.empty() && !heap_stale_) {
-    if (!write_next(cut, now_ns)) return false;
-  }
-  return heap_stale_;
+// Takes the rings with the oldest calls, writes those that are older than all others, and goes on;
+// anew when write() moved other rings on.
+RingMerge::Progress RingMerge::drain_merged(uint64_t cut, uint64_t last_event) {
+  do {
+    heap_.clear();
+    for (const auto& cursor : cursors_) {
+      if (is_visible(*cursor, cut)) heap_.push_back(cursor.get());
+    }
+    std::ranges::make_heap(heap_, is_later);
+    heap_stale_ = false;
+    while (!heap_.empty() && !heap_stale_) {
+      if (tape_.events() >= last_event) return Progress::kMore;
+      if (!write_next(cut)) return Progress::kWaits;
+    }
+  } while (heap_stale_);
+  return Progress::kDone;
 }
 
 // Writes the next run of calls. False if the first that is left must wait for one that is yet to be
 // logged.
-bool RingMerge::write_next(uint64_t cut, uint64_t now_ns) {
+bool RingMerge::write_next(uint64_t cut) {
   RingRun& run = shared_run();
   const CallRun calls = run.take(heap_, cut, most_ahead_);
   const size_t written = write(calls, IfLive::kStop);
@@ -145,18 +214,18 @@ bool RingMerge::write_next(uint64_t cut, uint64_t now_ns) {
     most_ahead_ = std::max(most_ahead_ / 4, 1u);
     RingCursor& cursor = run.ring_of(written);
     // A hostile thread may have changed what it logged.
-    if (is_visible(cursor, cut)) must_wait = !write_after_its_cause(cursor, cut, now_ns);
+    if (is_visible(cursor, cut)) must_wait = !write_after_its_cause(cursor);
   }
   for (RingCursor* const cursor : run.rings()) put_back(*cursor, cut);
   return !must_wait;
 }
 
 // Writes the next call of this ring, which hands out a live block. False: must wait.
-bool RingMerge::write_after_its_cause(RingCursor& cursor, uint64_t cut, uint64_t now_ns) {
-  const bool patient = waiting_since_ns_ == 0 || now_ns - waiting_since_ns_ < kPatienceNs;
-  const Turn turn{&cursor, cut != kEverything && patient, nullptr, 0};
+bool RingMerge::write_after_its_cause(RingCursor& cursor) {
+  const bool patient = waiting_since_ns_ == 0 || now_ns_ - waiting_since_ns_ < kPatienceNs;
+  const Turn turn{&cursor, last_cut_ != kEverything && patient, nullptr, 0};
   if (write(*cursor.peek(), turn) == Written::kMustWait) {
-    if (waiting_since_ns_ == 0) waiting_since_ns_ = now_ns;
+    if (waiting_since_ns_ == 0) waiting_since_ns_ = now_ns_;
     return false;
   }
   waiting_since_ns_ = 0;
@@ -283,7 +352,7 @@ RingMerge::Written RingMerge::write_what_gave_up(uint64_t block, uint64_t stamp,
   if (turn.depth == kMaxDepth) return Written::kNo;
   for (const auto& cursor : cursors_) {
     if (turn.involves(cursor.get())) continue;
-    cursor->refresh();
+    cursor->show_next();
     const LoggedCall* next = cursor->peek();
     if (next == nullptr || next->blocks.given_up != block || next->begin_stamp > stamp) continue;
     const Turn inner{cursor.get(), turn.may_wait, &turn, turn.depth + 1};
@@ -308,13 +377,11 @@ void RingMerge::forsake(uint64_t block) {
 }
 
 bool RingMerge::has_written_up_to(uint64_t cut) const {
+  if (cut <= done_cut_) return true;
+  if (!has_rounds() || !rounds_.front().is_entered || rounds_.front().cut < cut) return false;
   return std::ranges::all_of(cursors_, [cut](const auto& cursor) {
     return cursor->peek() == nullptr || cursor->order() > cut;
   });
-}
-
-bool RingMerge::has_half_full_ring() const {
-  return std::ranges::any_of(cursors_, [](const auto& cursor) { return cursor->is_half_full(); });
 }
 
 void RingMerge::add_sample(schema::ProcessSample sample, uint64_t now_ns) {
@@ -331,9 +398,8 @@ schema::Mark RingMerge::add_mark(std::string name, uint64_t now_ns) {
 std::vector<uint32_t> RingMerge::free_dead_rings() {
   std::vector<uint32_t> freed;
   std::erase_if(cursors_, [&](const std::unique_ptr<RingCursor>& cursor) {
-    if (!cursor->drained() || cursor->owner() != OwnerState::kDead) return false;
-    cursor->refresh();  // its last words, written between the drain and its end
-    if (!cursor->drained()) return false;
+    // As a round has shown: what it did before its death is before the calls of later rounds.
+    if (!cursor->is_dead() || !(cursor->drained() || cursor->broken())) return false;
     note_end(*cursor);
     freed_counts_.add(*cursor);
     cursor->free_ring();

@@ -19,6 +19,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
 #include <string>
@@ -45,11 +46,12 @@ namespace heaptape::recorder {
 //   not live, unless unrepaired_inversions or unknown_frees of the summary count it.
 // - The end of a thread stands behind its last call, and before each call that happened after it
 //   (by whoever joined the thread, say) and the first call of a thread that began after it. It is
-//   never later than the first drain() that begins after it. The threads that die with their
+//   never later than the first round that begins after it. The threads that die with their
 //   process have none.
 // - Each loss is counted: the summary's lost_events has the calls that producers could not log, and
 //   one for each broken ring, whatever that held.
-// - drain() never blocks. It holds calls back only for a resize that is under way, and for
+// - Nothing here blocks, but for the backlog's mutex. It holds calls back only for a resize that is
+// under way, and for
 //   kPatienceMs at most.
 // - What a hostile producer writes decides what is on the tape of its own process, and how much
 //   memory the live set takes (4 KiB for each 256 KiB of addresses in which a block begins, and as
@@ -60,10 +62,10 @@ class RingMerge {
  public:
   enum class WithStacks : bool { kNo, kYes };
 
-  // `tape` takes the events and must outlive the merge. `start_ns` is the monotonic time that the
-  // tape counts from.
-  RingMerge(SessionView session, uint32_t slot, schema::TapeEncoder& tape, uint64_t start_ns,
-            WithStacks with_stacks = WithStacks::kNo);
+  // `tape` takes the events; it and `backlog` must outlive the merge. `start_ns` is the monotonic
+  // time that the tape counts from.
+  RingMerge(Backlog& backlog, SessionView session, uint32_t slot, schema::TapeEncoder& tape,
+            uint64_t start_ns, WithStacks with_stacks = WithStacks::kNo);
 
   const LiveSet& live_set() const { return live_; }
   const OwnMappings& own_mappings() const { return own_mappings_; }
@@ -76,19 +78,28 @@ class RingMerge {
   // The ring at `index` belongs to this process from now on.
   void add_ring(uint32_t index);
 
-  // Moves calls stamped up to `cut` from the rings to the tape, and returns how many. `cut` must
+  // Copies what is in the rings, for a round of its own: the calls stamped up to `cut`. `cut` must
   // have been taken with stamp_now(), and every ring claimed up to then must have been added;
   // kEverything takes all there is and waits for nothing: for a process that is gone. `now_ns` is
-  // monotonic time, when the cut was taken.
+  // monotonic time, when the cut was taken. False, and nothing is done, while rounds are left and
+  // the backlog has no room, or very many rounds are left.
   static constexpr uint64_t kEverything = UINT64_MAX;
+  bool begin_round(uint64_t cut, uint64_t now_ns);
+  // Rounds are left.
+  bool has_rounds() const { return !rounds_.empty(); }
+  // Puts calls of the oldest rounds onto the tape, until these are done or some `most` calls are.
+  // False if there is no more to do for now: no round is left, or a call is waited for.
+  bool work(uint64_t most);
+  // Puts all calls of all rounds onto the tape, and waits for none.
+  void finish_rounds();
+  // One round, and all that were left. Returns how many calls came onto the tape.
   uint64_t drain(uint64_t cut, uint64_t now_ns);
 
-  // No call stamped up to `cut`, that of a drain(), is held back.
+  // No call stamped up to `cut`, that of a round, is held back.
   bool has_written_up_to(uint64_t cut) const;
-
-  // Whether a ring holds enough to have woken the collector, and some of it is new to drain().
-  // Looks at the head of each ring.
-  bool has_half_full_ring() const;
+  // Rounds that were begun, and those that are done.
+  uint64_t rounds_begun() const { return rounds_begun_; }
+  uint64_t rounds_done() const { return rounds_begun_ - rounds_.size(); }
 
   // Fills in `sample.time_ns` and `sample.event`.
   void add_sample(schema::ProcessSample sample, uint64_t now_ns);
@@ -166,17 +177,31 @@ class RingMerge {
     }
   };
 
-  bool is_drained() const;
+  // Of the calls that were in the rings when it began, those up to `cut`.
+  struct Round {
+    uint64_t number;
+    uint64_t cut;
+    uint64_t now_ns;          // of the cut
+    bool process_is_gone;     // nobody was left: an exit killed them
+    bool is_entered = false;  // its calls can be seen
+    uint64_t first_event = 0;
+  };
+  enum class Progress : uint8_t { kDone, kMore, kWaits };
+
+  void enter(Round& round);
+  Progress work_on(const Round& round, uint64_t last_event);
+  void leave(const Round& round);
+  bool is_read() const;
   void note_ends();
   void note_end(RingCursor& cursor);
   void add_end(uint32_t thread);
   void write_ends();
   void note_stack(schema::FrameNumber stack);
   bool end_is_sure(uint64_t now_ns) const;
-  void drain_unstamped(RingCursor& cursor);
-  bool drain_merged(uint64_t cut, uint64_t now_ns);
-  bool write_next(uint64_t cut, uint64_t now_ns);
-  bool write_after_its_cause(RingCursor& cursor, uint64_t cut, uint64_t now_ns);
+  Progress drain_unstamped(RingCursor& cursor, uint64_t last_event);
+  Progress drain_merged(uint64_t cut, uint64_t last_event);
+  bool write_next(uint64_t cut);
+  bool write_after_its_cause(RingCursor& cursor);
   void put_back(RingCursor& cursor, uint64_t cut);
   Written write(const LoggedCall& call, const Turn& turn);
   // What to do with a call that hands out a block that is live.
@@ -188,6 +213,7 @@ class RingMerge {
   bool may_be_given_up(uint64_t block) const;
   void forsake(uint64_t block);
 
+  Backlog& backlog_;
   SessionView session_;
   uint32_t slot_;
   schema::TapeEncoder& tape_;
@@ -204,11 +230,17 @@ class RingMerge {
   std::unique_ptr<LiveSizes> sizes_;  // null: not counted
   StackTable stacks_;
   std::vector<std::unique_ptr<RingCursor>> cursors_;
+  std::deque<Round> rounds_;  // not done, the oldest first
+  uint64_t rounds_begun_ = 0;
+  uint64_t last_cut_ = 0;          // of rounds that were begun
+  uint64_t done_cut_ = 0;          // of rounds that are done
   std::vector<RingCursor*> heap_;  // scratch of drain_merged: rings with visible calls
   uint32_t next_thread_ = 0;
   std::vector<uint32_t> ending_;  // threads that ended after the last call written
   uint64_t ending_since_ns_ = 0;  // when the first of them was seen
-  uint64_t drain_ns_ = 0;
+  uint64_t round_ns_ = 0;         // now_ns of the round that is being worked on
+  uint64_t begun_ns_ = 0;         // now_ns of the last round that was begun
+  uint64_t now_ns_ = 0;           // of the last begin_round()
   bool process_is_gone_ = false;
   bool heap_stale_ = false;  // write() took calls from other rings
   // How many calls of a ring are read at a time: few while many of them hand out live blocks.

@@ -81,7 +81,11 @@ void TapeWriters::work_and_count(Tape& tape, Job& job, schema::FrameCompressor& 
 
 void TapeWriters::work(Tape& tape, Job& job, schema::FrameCompressor& compressor) {
   if (auto* chunk = std::get_if<schema::EventColumns>(&job)) {
+    const uint64_t before = tape.output.bytes();
     tape.output.write(*chunk, compressor);
+    if (chunk->effort == schema::Effort::kFull) {
+      tape.effort_pays = tape.output.bytes() - before < chunk->count;  // a byte for each call
+    }
     --tape.chunks_waiting;
     keep_spare(std::move(*chunk));
   } else if (const auto* part = std::get_if<schema::EventPart>(&job)) {

@@ -75,6 +75,7 @@ class TapeWriters {
     bool is_scheduled = false;  // in ready_, or a thread works on it
     std::atomic<uint32_t> chunks_waiting{0};
     std::atomic<uint32_t> parts_waiting{0};
+    std::atomic<bool> effort_pays{false};
   };
 
   void post(const std::shared_ptr<Tape>& tape, Job job);
@@ -124,6 +125,7 @@ class TapeStream : private schema::ChunkSink {
   schema::EventColumns write(schema::EventColumns chunk) override;
   void save(schema::EventPart part) override;
   std::optional<schema::SizeClasses> size_classes(uint64_t chunk_number) const override;
+  bool effort_pays() const override { return tape_->effort_pays.load(std::memory_order_relaxed); }
 
   TapeWriters& writers_;
   std::shared_ptr<TapeWriters::Tape> tape_;

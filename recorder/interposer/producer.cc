@@ -36,8 +36,8 @@ bool has_room(ThreadState& state) {
   return state.head + kSegmentWords - state.tail <= kRingWords;
 }
 
-// Changes while the recorder does work. A tape whose file lags is drained only when the file
-// catches up, however busy the recorder is with others.
+// Changes while the recorder does work. The rings of a tape whose file lags are copied, once the
+// backlog is full, only when the file catches up, however busy the recorder is with others.
 uint64_t sign_of_progress(const ThreadState& state) {
   const ProcessSlot& slot = *process.slot.load(std::memory_order_relaxed);
   return slot.behind.load(std::memory_order_relaxed) != 0

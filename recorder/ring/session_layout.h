@@ -53,7 +53,7 @@ enum class Clock : uint32_t { kTsc = 0, kCounter = 1 };
 // How stacks are walked.
 enum class Unwinding : uint32_t { kFramePointers = 0, kTables = 1 };
 
-// Whether the collector sleeps, which it does while all rings are empty.
+// Whether the thread that copies rings sleeps, which it does while none is half full.
 enum class CollectorSleep : uint32_t { kAwake = 0, kAsleep = 1 };
 
 // Where the search for a free slot or ring begins, and how far any was ever taken. Hints: late
@@ -86,7 +86,7 @@ struct alignas(64) SessionHeader {
   // the stacks of all calls.
   uint64_t stack_bytes;
 
-  // A futex. A producer whose ring is half full wakes the collector if it sleeps.
+  // A futex. A producer whose ring is half full wakes the thread that copies it if that sleeps.
   alignas(64) std::atomic<CollectorSleep> collector_sleep;
 
   // Grows while the collector works, at least every 10 ms: a waiting thread sees that it lives.
@@ -155,7 +155,7 @@ struct alignas(64) ProcessSlot {
   std::atomic<SlotState> state;
   uint32_t flags;
   uint32_t pid;
-  // 1: its tape's file lags, so the collector does not drain its rings for now.
+  // 1: its tape's file lags and the backlog is full, so nothing is copied from its rings for now.
   std::atomic<uint32_t> behind;
   uint64_t serial;                      // number of the process in its session, from 1
   uint64_t parent_serial;               // of a forked process; 0 if none
@@ -180,8 +180,9 @@ enum class RingState : uint32_t {
   kOwned = 1,  // valid until the collector finds its thread dead and frees it
 };
 
-// One writer, the owner of `lock`, and one reader, the collector. Positions count words since the
-// ring was claimed and never go back; word p is stored at p modulo kRingWords.
+// One writer, the owner of `lock`, and one reader at a time, of the collector's threads. Positions
+// count words since the ring was claimed and never go back; word p is stored at p modulo
+// kRingWords.
 //
 // - The writer stores a record's words, then `head` (release). A reader that loads `head` (acquire)
 //   may read the words from `tail` up to there; no record is half there.
@@ -194,7 +195,7 @@ enum class RingState : uint32_t {
 //   waits as if it were full.
 // - A hostile writer can put anything anywhere in here, at any time. At worst the collector gives
 //   up on its ring, or writes calls on the tape of its process that were never made. It cannot make
-//   the collector read elsewhere or wait. (recorder/collector/ring_cursor.h)
+//   the collector read elsewhere or wait. (recorder/collector/ring_tap.h)
 struct alignas(64) RingHeader {
   // Written by the producer for every record, after the record.
   std::atomic<uint64_t> head;
@@ -205,7 +206,7 @@ struct alignas(64) RingHeader {
   std::atomic<uint64_t> entered;
   uint64_t padding0[5];
 
-  // Written by the collector, a few times a drain. `space` is a futex that the collector increments
+  // Written by the collector when it has copied. `space` is a futex that the collector increments
   // and wakes while the producer has `producer_waits` set.
   alignas(64) std::atomic<uint64_t> tail;
   std::atomic<uint32_t> space;

@@ -42,15 +42,17 @@ class BlockTable {
     const uint64_t slot = slots_[place_of(address)];
     return slot != 0 ? static_cast<uint32_t>(slot & kNumberMask) : kNone;
   }
-  // Numbers the block. Requires room.
-  void add(uint64_t address, uint32_t size_classes) {
+  // Numbers the block, and says whether one at that address has a number already. Requires room.
+  bool add(uint64_t address, uint32_t size_classes) {
     const uint64_t number = count();
     size_classes_.push_back(size_classes);
     if (address >= kLimit) [[unlikely]]
-      return;
+      return false;
     uint64_t& slot = slots_[place_of(address)];
-    addresses_ += slot == 0 ? 1 : 0;
+    const bool is_known = slot != 0;
+    addresses_ += is_known ? 0 : 1;
     slot = address << kNumberBits | number;
+    return is_known;
   }
 
   // Forgets the blocks. The next ones get as much room as these had.

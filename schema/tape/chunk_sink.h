@@ -51,6 +51,9 @@ class ChunkSink {
   virtual void save(EventPart part) = 0;
   // The size classes that the chunk is to be encoded with; nothing: each kind.
   virtual std::optional<SizeClasses> size_classes(uint64_t chunk_number) const = 0;
+  // The last chunk of full effort that was written is so small that low effort would make chunks
+  // several times as large.
+  virtual bool effort_pays() const { return false; }
 };
 
 }  // namespace heaptape::schema

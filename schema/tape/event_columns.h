@@ -41,6 +41,7 @@ struct EventColumns {
   int unit_log2 = 4;          // addresses are multiples of 1 << unit_log2
   AddressLayout layout = AddressLayout::kFreeLists;
   std::optional<SizeClasses> size_classes;  // nothing: its writer chooses
+  Effort effort = Effort::kFull;
 
   bool empty() const {
     return count == 0 && samples.empty() && marks.empty() && times.empty() && ends.empty() &&

@@ -60,13 +60,13 @@ void EventEncoder::encode_pass(std::span<const Event> events, const FrameNumber*
   }
   columns_.ops.put_bytes({ops.data(), events.size()});
   encode_threads(events);
-  FreedClasses freed;
-  encode_freed(events, {freeing.data(), frees}, freed);
+  Known known;
+  encode_freed(events, {freeing.data(), frees}, known);
   encode_sizes(events, {allocating.data(), blocks});
   for (size_t i = 0; i < kSizeClassKinds; ++i) {
     const auto classes = static_cast<SizeClasses>(i);
     if (columns_.size_classes.value_or(classes) == classes) {
-      encode_addresses(events, freed, classes);
+      encode_addresses(events, {allocating.data(), blocks}, known, classes);
     }
   }
   if (has_stacks_) {
@@ -88,16 +88,12 @@ void EventEncoder::encode_threads(std::span<const Event> events) {
   }
 }
 
-void EventEncoder::encode_freed(std::span<const Event> events, Indices freeing,
-                                FreedClasses& freed) {
+void EventEncoder::encode_freed(std::span<const Event> events, Indices freeing, Known& known) {
   Ages ages;
-  if (effort_ == Effort::kFull) {
-    find_ages(events, freed, ages);
+  if (columns_.effort == Effort::kFull) {
+    find_ages(events, known, ages);
   } else {
-    for (size_t i = 0; i < events.size(); ++i) {
-      freed[i] = kNone;
-      ages[i] = events[i].freed_address != 0 ? 1 : 0;
-    }
+    for (size_t i = 0; i < events.size(); ++i) ages[i] = events[i].freed_address != 0 ? 1 : 0;
   }
   std::array<uint8_t, kPassEvents> low;
   PassBytes high;
@@ -118,20 +114,24 @@ void EventEncoder::encode_freed(std::span<const Event> events, Indices freeing,
   columns_.freed.put_bytes({codes.data(), out});
 }
 
-void EventEncoder::find_ages(std::span<const Event> events, FreedClasses& freed, Ages& ages) {
+void EventEncoder::find_ages(std::span<const Event> events, Known& known, Ages& ages) {
   blocks_.reserve(kPassEvents);
   for (const Event& event : events) blocks_.prefetch(event.freed_address | event.address);
   for (size_t i = 0; i < events.size(); ++i) {
     const Event& event = events[i];
-    freed[i] = kNone;
+    known.freed[i] = kNone;
+    known.may_be_listed[i] = false;
     ages[i] = 0;
     if (event.freed_address != 0) {
       const uint32_t number = blocks_.find(event.freed_address);
       const bool is_known = number != BlockTable::kNone;
-      freed[i] = is_known ? blocks_.size_classes_of(number) : kNone;
+      known.freed[i] = is_known ? blocks_.size_classes_of(number) : kNone;
+      known.any_freed |= is_known;
       ages[i] = is_known ? blocks_.count() - number + 1 : 1;
     }
-    if (event.address != 0) blocks_.add(event.address, all_size_classes(event.size));
+    if (event.address != 0) {
+      known.may_be_listed[i] = blocks_.add(event.address, all_size_classes(event.size));
+    }
   }
 }
 
@@ -146,21 +146,29 @@ void EventEncoder::encode_sizes(std::span<const Event> events, Indices allocatin
   columns_.sizes.put_bytes({bytes.data(), out});
 }
 
-void EventEncoder::encode_addresses(std::span<const Event> events, const FreedClasses& freed,
-                                    SizeClasses classes) {
+void EventEncoder::encode_addresses(std::span<const Event> events, Indices allocating,
+                                    const Known& known, SizeClasses classes) {
   FreeLists& free_lists = free_lists_[static_cast<size_t>(classes)];
   const int unit_log2 = columns_.unit_log2;
   PassBytes bytes;
   uint8_t* out = bytes.data();
-  for (size_t i = 0; i < events.size(); ++i) {
+  const auto encode = [&](size_t i, bool may_be_listed) {
     const Event& event = events[i];
-    FreeLists::Lists& lists = free_lists.of(event.thread);
-    if (freed[i] != kNone) {
-      lists[one_of(freed[i], classes)].freed.push_back(event.freed_address);
+    FreeLists::List& list = free_lists.of(event.thread)[size_class(classes, event.size)];
+    out = write_varint(out, free_lists.encode(list, event.address, unit_log2, may_be_listed));
+  };
+  if (!known.any_freed) {
+    for (const uint8_t i : allocating)
+      encode(i, columns_.effort == Effort::kFull && known.may_be_listed[i]);
+  } else {
+    for (size_t i = 0; i < events.size(); ++i) {
+      if (known.freed[i] != kNone) {
+        free_lists.of(events[i].thread)[one_of(known.freed[i], classes)].freed.push_back(
+            events[i].freed_address);
+      }
+      if ((kOpTraits[static_cast<uint8_t>(events[i].op)] & kHandsOut) == 0) continue;
+      encode(i, known.may_be_listed[i]);
     }
-    if ((kOpTraits[static_cast<uint8_t>(event.op)] & kHandsOut) == 0) continue;
-    FreeLists::List& list = lists[size_class(classes, event.size)];
-    out = write_varint(out, free_lists.encode(list, event.address, unit_log2));
   }
   columns_.addresses[static_cast<size_t>(classes)].put_bytes({bytes.data(), out});
 }

@@ -46,7 +46,7 @@ class EventEncoder {
   void set_size_classes(std::optional<SizeClasses> classes) { columns_.size_classes = classes; }
   // Only while empty. Of kLow, the size classes are kChunks.
   void set_effort(Effort effort) {
-    effort_ = effort;
+    columns_.effort = effort;
     if (effort == Effort::kLow) columns_.size_classes = SizeClasses::kChunks;
   }
 
@@ -101,21 +101,26 @@ class EventEncoder {
   // Room for a varint of each. A column then takes as much memory as it uses.
   using PassBytes = std::array<uint8_t, kPassEvents * kMaxVarintBytes>;
   using Indices = std::span<const uint8_t>;  // of some of the events of a pass
-  // For each event of a pass, the size classes of the block that it gives up, as the table has
-  // them, or kNone.
-  using FreedClasses = std::array<uint32_t, kPassEvents>;
-  static constexpr uint32_t kNone = UINT32_MAX;
   using Ages = std::array<uint32_t, kPassEvents>;
+  static constexpr uint32_t kNone = UINT32_MAX;
+  // What the table says of the events of a pass.
+  struct Known {
+    // The size classes of the block that an event gives up, or kNone.
+    std::array<uint32_t, kPassEvents> freed;
+    // Its block was handed out before: only then it may be in a free list.
+    std::array<bool, kPassEvents> may_be_listed;
+    bool any_freed = false;
+  };
   static_assert(kEventsPerChunk <= BlockTable::kMostBlocks);
 
   void encode_pending();
   void encode(std::span<const Event> events, const FrameNumber* stacks);
   void encode_pass(std::span<const Event> events, const FrameNumber* stacks);
   void encode_threads(std::span<const Event> events);
-  void encode_freed(std::span<const Event> events, Indices freeing, FreedClasses& freed);
-  void find_ages(std::span<const Event> events, FreedClasses& freed, Ages& ages);
+  void encode_freed(std::span<const Event> events, Indices freeing, Known& known);
+  void find_ages(std::span<const Event> events, Known& known, Ages& ages);
   void encode_sizes(std::span<const Event> events, Indices allocating);
-  void encode_addresses(std::span<const Event> events, const FreedClasses& freed,
+  void encode_addresses(std::span<const Event> events, Indices allocating, const Known& known,
                         SizeClasses classes);
   void end_run();
 
@@ -125,7 +130,6 @@ class EventEncoder {
   BlockTable blocks_;  // of this chunk
   std::array<FreeLists, kSizeClassKinds> free_lists_;
   LastAddress last_freed_;
-  Effort effort_ = Effort::kFull;
   PartEnd part_end_;
   uint64_t sample_bytes_ = 0;
   bool has_stacks_ = false;

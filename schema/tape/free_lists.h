@@ -34,12 +34,13 @@ class FreeLists {
     return contexts_[context];
   }
 
-  // The code of the block that is handed out from `list`: NULL if it is 0.
-  uint64_t encode(List& list, uint64_t address, int unit_log2) {
+  // The code of the block that is handed out from `list`: NULL if it is 0. It is looked for only if
+  // it may be there.
+  uint64_t encode(List& list, uint64_t address, int unit_log2, bool may_be_listed) {
     if (address == 0) [[unlikely]]
       return 0;
     const size_t size = list.freed.size();
-    const size_t places = std::min(size, kPlaces);
+    const size_t places = may_be_listed ? std::min(size, kPlaces) : 0;
     const uint64_t* const end = list.freed.data() + size;
     const uint64_t predicted = list.last != 0 ? list.last : last_any_;
     list.last = last_any_ = address;

@@ -56,7 +56,9 @@ void TapeEncoder::flush() {
   if (encoder_.empty()) return;
   encoder_.recycle(sink_.write(encoder_.take()));
   encoder_.set_size_classes(sink_.size_classes(encoder_.number()));
-  encoder_.set_effort(effort_);
+  // Each eighth chunk shows what effort would gain; no trial of size classes is among them.
+  const bool is_probe = encoder_.number() % 8 == 0;
+  encoder_.set_effort(is_probe || sink_.effort_pays() ? Effort::kFull : effort_);
 }
 
 }  // namespace heaptape::schema

@@ -30,7 +30,8 @@ class TapeEncoder {
   void append(std::span<const Event> events, const FrameNumber* stacks);
   // As EventEncoder has them.
   void set_has_stacks() { encoder_.set_has_stacks(); }
-  // From the next chunk on.
+  // From the next chunk on: kLow is a wish, which is not followed where the tape would become much
+  // larger (ChunkSink::effort_pays()), nor in every eighth chunk.
   void set_effort(Effort effort) { effort_ = effort; }
   FrameNumber add_frame(const Frame& frame);
   FrameNumber frames() const { return encoder_.frames(); }

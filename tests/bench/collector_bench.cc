@@ -105,7 +105,8 @@ void drain(benchmark::State& state, schema::TapeEncoder& tape, uint32_t rings, b
            Sizes sizes = Sizes::kNo, Frees frees = Frees::kAll) {
   FakeSession session(rings);
   if (frees == Frees::kUnseen) session.leave_frees_out();
-  RingMerge merge(session.view(), 0, tape, 0);
+  Backlog backlog;
+  RingMerge merge(backlog, session.view(), 0, tape, 0);
   if (sizes == Sizes::kCounted) merge.count_sizes();
   for (uint32_t ring = 0; ring < rings; ++ring) merge.add_ring(ring);
   uint64_t events = 0;

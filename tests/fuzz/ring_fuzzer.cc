@@ -59,7 +59,7 @@ class Play {
       : input_(input),
         path_(path),
         tape_(new_tape(path)),
-        merge_(session().view(), kSlot, tape_->encoder(), now_ns_) {
+        merge_(backlog_, session().view(), kSlot, tape_->encoder(), now_ns_) {
     clear(session().view());
     session().join(kSlot, 1);
     add_thread(0);
@@ -175,8 +175,10 @@ class Play {
   void drain() {
     const uint8_t back = input_.byte();
     now_ns_ += back % 8 * kTickNs;
-    merge_.drain(back == 0 ? Merge::kEverything : clock_ - back, now_ns_);
-    merge_.has_half_full_ring();
+    backlog_.pull_half_full();
+    merge_.begin_round(back == 0 ? Merge::kEverything : clock_ - back, now_ns_);
+    merge_.work(back);
+    merge_.has_written_up_to(clock_);
     merge_.trim_idle_rings(now_ns_, 1);
   }
 
@@ -197,6 +199,7 @@ class Play {
   uint64_t clock_ = 1000;
   uint64_t now_ns_ = 1;
   std::unique_ptr<schema::TapeWriter> tape_;
+  Backlog backlog_;
   Merge merge_;
   std::optional<tests::RingPen> pens_[kThreads];
 };

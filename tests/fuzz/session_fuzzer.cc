@@ -66,7 +66,7 @@ class Play {
   Play(Input input, const std::filesystem::path& directory)
       : input_(input),
         directory_(directory),
-        table_(session().view(), handshakes(), directory_ / "run.tape") {
+        table_(backlog_, session().view(), handshakes(), directory_ / "run.tape") {
     table_.count_sizes();
   }
 
@@ -178,7 +178,11 @@ class Play {
     if (table_.manifest().size() >= kMostProcesses) return;
     now_ns_ += kTickNs;
     table_.adopt_claims();
-    for (const auto& [slot, process] : table_.processes()) process->drain(stamp_, now_ns_);
+    backlog_.pull_half_full();
+    for (const auto& [slot, process] : table_.processes()) {
+      process->begin_round(stamp_, now_ns_);
+      process->work(100);
+    }
     unrecorded_.collect(session().view());
     gauge_.read(table_, now_ns_);
   }
@@ -215,6 +219,7 @@ class Play {
   const std::filesystem::path directory_;
   uint64_t stamp_ = 1000;
   uint64_t now_ns_ = base::monotonic_ns();
+  Backlog backlog_;
   ProcessTable table_;
   UnrecordedList unrecorded_;
   LiveGauge gauge_{now_ns_};

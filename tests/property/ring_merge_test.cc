@@ -230,7 +230,8 @@ class Interleaving {
   uint64_t cut_ = 0;
   std::unique_ptr<schema::TapeWriter> tape_ =
       std::move(*schema::TapeWriter::create(dir_.file("t"), tests::sample_header()));
-  RingMerge merge_{simulation_.session.view(), 0, tape_->encoder(), 0};
+  Backlog backlog_;
+  RingMerge merge_{backlog_, simulation_.session.view(), 0, tape_->encoder(), 0};
 };
 
 TEST(RingMerge, GivesOneValidOrderOfAllCalls) {

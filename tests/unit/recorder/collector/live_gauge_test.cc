@@ -41,7 +41,8 @@ class LiveGaugeTest : public testing::Test {
   tests::FakeSession session_;
   tests::TempDir dir_;
   std::unique_ptr<HandshakeServer> handshakes_ = std::move(*HandshakeServer::open());
-  ProcessTable table_{session_.view(), *handshakes_, dir_.file("run.tape")};
+  Backlog backlog_;
+  ProcessTable table_{backlog_, session_.view(), *handshakes_, dir_.file("run.tape")};
   LiveGauge gauge_{0};
 };
 

@@ -54,7 +54,8 @@ class ProcessTableTest : public testing::Test {
   tests::FakeSession session_;
   tests::TempDir dir_;
   std::unique_ptr<HandshakeServer> handshakes_ = std::move(*HandshakeServer::open());
-  ProcessTable table_{session_.view(), *handshakes_, dir_.file("run.tape")};
+  Backlog backlog_;
+  ProcessTable table_{backlog_, session_.view(), *handshakes_, dir_.file("run.tape")};
 };
 
 TEST_F(ProcessTableTest, AdoptsProcessesAndTheirRings) {
@@ -245,6 +246,7 @@ TEST_F(ProcessTableTest, FreesTheRingsOfDeadThreads) {
   const RingPen living(session_, 0);
   const RingPen dead(session_, 1, 0, kDeadOwner);
   table_.adopt_claims();
+  EXPECT_EQ(process(0).merge().drain(1, base::monotonic_ns()), 0u);
   table_.free_what_the_dead_left();
   EXPECT_EQ(living.header().state, RingState::kOwned);
   EXPECT_EQ(dead.header().state, RingState::kFree);
@@ -308,7 +310,7 @@ TEST_F(ProcessTableTest, GivesNoProcessTheRingsOfAnEarlierOneInItsSlot) {
 }
 
 TEST_F(ProcessTableTest, GoesOnDrainingWhenATapeCannotBeWritten) {
-  ProcessTable table(session_.view(), *handshakes_, dir_.file("no/such/folder/run.tape"));
+  ProcessTable table(backlog_, session_.view(), *handshakes_, dir_.file("no/such/folder/run.tape"));
   session_.join(0, pid_here());
   RingPen pen(session_, 0);
   pen.write(malloc_record(0x1000));
@@ -324,7 +326,7 @@ TEST_F(ProcessTableTest, GoesOnDrainingWhenATapeCannotBeWritten) {
 }
 
 TEST_F(ProcessTableTest, NamesOneOfTheTapesThatCannotBeWrittenAndCountsTheOthers) {
-  ProcessTable table(session_.view(), *handshakes_, dir_.file("no/such/folder/run.tape"));
+  ProcessTable table(backlog_, session_.view(), *handshakes_, dir_.file("no/such/folder/run.tape"));
   for (uint32_t slot = 0; slot < 3; ++slot) {
     session_.join(slot, pid_here() + slot);
     RingPen(session_, slot, slot).write(malloc_record(0x1000));
@@ -430,7 +432,7 @@ TEST_F(ProcessTableTest, LeavesItsRingToAThreadThatCameToAProcessTakenForDead) {
 TEST_F(ProcessTableTest, AdoptsNoRingBeyondThoseOfItsSession) {
   constexpr uint32_t kFew = 8;
   const SessionView view(session_.view().base(), session_bytes(kFew));
-  ProcessTable table(view, *handshakes_, dir_.file("few.tape"));
+  ProcessTable table(backlog_, view, *handshakes_, dir_.file("few.tape"));
   session_.join(0, pid_here());
   RingPen(session_, kFew - 1).write(malloc_record(0x1000));
   RingPen(session_, kFew).write(malloc_record(0x2000));

@@ -39,7 +39,15 @@ class RecordedProcessTest : public testing::Test {
   }
 
   RecordedProcess& process() { return *table_->processes().at(0); }
-  uint64_t drain() { return process().drain(RingMerge::kEverything, base::monotonic_ns()); }
+  // Above all stamps; of a process that lives.
+  static constexpr uint64_t kCut = RingMerge::kEverything - 1;
+  // Calls that came onto the tape.
+  uint64_t drain() {
+    const uint64_t before = process().tape().encoder().events();
+    process().begin_round(kCut, base::monotonic_ns());
+    process().work(UINT64_MAX);
+    return process().tape().encoder().events() - before;
+  }
   uint32_t behind() const { return session_.view().process(0).behind; }
   void fall_behind() {
     while (!process().tape().is_behind()) {
@@ -64,8 +72,9 @@ class RecordedProcessTest : public testing::Test {
   std::atomic<bool> done_ = false;
   std::thread reader_;
   std::unique_ptr<HandshakeServer> handshakes_ = std::move(*HandshakeServer::open());
+  Backlog backlog_{0};  // has room for one round of a process
   std::unique_ptr<ProcessTable> table_ =
-      std::make_unique<ProcessTable>(session_.view(), *handshakes_, path_);
+      std::make_unique<ProcessTable>(backlog_, session_.view(), *handshakes_, path_);
 };
 
 TEST_F(RecordedProcessTest, IsNotDrainedWhileItsFileIsBehindAndKnowsIt) {
@@ -74,16 +83,26 @@ TEST_F(RecordedProcessTest, IsNotDrainedWhileItsFileIsBehindAndKnowsIt) {
   table_->adopt_claims();
   fall_behind();
   EXPECT_EQ(drain(), 0u);
-  EXPECT_EQ(pen.header().tail, 0u);
+  EXPECT_EQ(pen.header().tail, pen.head());
+  EXPECT_EQ(behind(), 0u) << "the backlog has it";
+  const uint64_t copied = pen.head();
+  pen.write(tests::malloc_record(0x2000));
+  EXPECT_EQ(drain(), 0u);
+  EXPECT_EQ(pen.header().tail, copied);
   EXPECT_EQ(behind(), 1u);
 }
 
 TEST_F(RecordedProcessTest, IsDrainedAgainOnceItsFileHasCaughtUp) {
-  tests::RingPen(session_, 0).write(tests::malloc_record(0x1000));
+  tests::RingPen pen(session_, 0);
+  pen.write(tests::malloc_record(0x1000));
   table_->adopt_claims();
   fall_behind();
   drain();
+  pen.write(tests::malloc_record(0x2000));
+  drain();
+  ASSERT_EQ(behind(), 1u);
   read_file();
+  EXPECT_TRUE(tests::wait_until([this] { return drain() == 1; }));
   EXPECT_TRUE(tests::wait_until([this] { return drain() == 1; }));
   EXPECT_EQ(behind(), 0u);
 }
@@ -94,11 +113,11 @@ TEST_F(RecordedProcessTest, TakesNoMarkWhileItIsNotDrained) {
   table_->adopt_claims();
   fall_behind();
   drain();
-  EXPECT_FALSE(process().add_mark("early", RingMerge::kEverything, base::monotonic_ns()));
+  EXPECT_FALSE(process().add_mark("early", kCut, base::monotonic_ns()));
   read_file();
   const uint64_t events = process().tape().encoder().events();
   ASSERT_TRUE(tests::wait_until([this] { return drain() == 1; }));
-  const auto mark = process().add_mark("late", RingMerge::kEverything, base::monotonic_ns());
+  const auto mark = process().add_mark("late", kCut, base::monotonic_ns());
   ASSERT_TRUE(mark);
   EXPECT_EQ(mark->event, events + 1);
 }

@@ -1,20 +1,15 @@
-// One ring, read call by call and in batches, and what becomes of its memory. Over 600 lines,
-// because one fixture serves all tests.
+// One ring, read call by call and in batches.
 #include "recorder/collector/ring_cursor.h"
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <iterator>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <vector>
 
 #include "base/address/address_range.h"
-#include "base/address/pages.h"
-#include "base/clock.h"
 #include "schema/tape/tape_writer.h"
 #include "tests/support/fake_session.h"
 #include "tests/support/tapes.h"
@@ -52,36 +47,14 @@ class RingCursorTest : public testing::Test {
   }
   uint64_t tail() const { return pen_.header().tail; }
 
-  // As if the ring had been filled before.
-  void fill_the_rest() {
-    for (uint64_t at = pen_.head(); at < kRingWords; ++at) session_.view().words(3)[at] = ~at;
-  }
-  bool trim_at_ms(uint64_t ms) { return cursor_.trim_if_idle(ms * base::kMillisecondNs); }
-  // The segments of the ring that have memory.
-  std::vector<uint64_t> segments_with_memory() const {
-    std::vector<unsigned char> resident(kSegments);
-    EXPECT_EQ(mincore(session_.view().words(3), kRingBytes, resident.data()), 0);
-    std::vector<uint64_t> segments;
-    for (uint64_t i = 0; i < kSegments; ++i) {
-      if ((resident[i] & 1) != 0) segments.push_back(i);
-    }
-    return segments;
-  }
-  static std::vector<uint64_t> every_segment() {
-    std::vector<uint64_t> segments(kSegments);
-    std::iota(segments.begin(), segments.end(), 0);
-    return segments;
-  }
-  static constexpr uint64_t kSegments = kRingWords / kSegmentWords;
-  static_assert(kSegmentWords * sizeof(uint64_t) == base::kPageBytes);
-
   tests::FakeSession session_;
   tests::RingPen pen_{session_, 3, 0, 17};
   tests::TempDir dir_;
   std::unique_ptr<schema::TapeWriter> tape_ =
       std::move(*schema::TapeWriter::create(dir_.file("a.tape"), tests::sample_header()));
   StackTable stacks_{tape_->encoder()};
-  RingCursor cursor_{session_.view(), 3, 5, &stacks_};
+  Backlog backlog_;
+  RingCursor cursor_{backlog_, session_.view(), 3, 5, &stacks_};
   CallBatch batch_;
   uint64_t last_ = 0;
 };
@@ -108,28 +81,10 @@ TEST_F(RingCursorTest, SeesNothingInAnEmptyRing) {
   EXPECT_TRUE(cursor_.drained());
 }
 
-TEST_F(RingCursorTest, IsNotHalfFullOfWhatCannotBeReadNow) {
-  write_frees(kRingWords / 2);
-  cursor_.refresh();
-  ASSERT_NE(cursor_.peek(), nullptr);
-  EXPECT_FALSE(cursor_.is_half_full()) << "or the collector would never sleep";
-  write_frees(1);
-  EXPECT_TRUE(cursor_.is_half_full());
-}
-
 TEST_F(RingCursorTest, SeesRecordsOnlyOnceItIsRefreshed) {
   pen_.write(malloc_record(0x1000));
   EXPECT_EQ(cursor_.peek(), nullptr);
   EXPECT_EQ(read_all(), std::vector<uint64_t>{0x1000});
-}
-
-TEST_F(RingCursorTest, IsHalfFullUntilItsCallsArePopped) {
-  write_frees(kRingWords / 2 - 1);
-  EXPECT_FALSE(cursor_.is_half_full());
-  write_frees(1);
-  EXPECT_TRUE(cursor_.is_half_full());
-  read_all();
-  EXPECT_FALSE(cursor_.is_half_full());
 }
 
 TEST_F(RingCursorTest, PeeksAtTheSameRecordUntilItIsPopped) {
@@ -311,7 +266,39 @@ TEST_F(RingCursorTest, GivesUpAtAWordThatIsNoRecord) {
   EXPECT_EQ(read_all(), std::vector<uint64_t>{0x1000});
   EXPECT_TRUE(cursor_.broken());
   write_frees(kRingWords - 10);
-  EXPECT_FALSE(cursor_.is_half_full());
+  cursor_.refresh();
+  EXPECT_EQ(tail(), pen_.head()) << "its program goes on";
+  write_frees(kRingWords);
+  EXPECT_FALSE(backlog_.has_half_full_ring());
+}
+
+// By its head, while a call waits for its turn.
+TEST_F(RingCursorTest, TakesTheCallThatItHasShownOfARingThatBreaks) {
+  pen_.write(free_record(0x1000)).write(free_record(0x2000)).write(free_record(0x3000));
+  cursor_.refresh();
+  ASSERT_NE(cursor_.peek(), nullptr);
+  pen_.header().head = 1;
+  {
+    const std::scoped_lock lock(backlog_.mutex());
+    cursor_.copy(1);
+  }
+  cursor_.release();
+  EXPECT_EQ(backlog_.bytes(), 0u);
+  cursor_.show_round(1);
+  EXPECT_EQ(take(0), 1u);
+  EXPECT_EQ(take(0), 0u);
+}
+
+TEST_F(RingCursorTest, CopiesTheNextCallAndNoMore) {
+  pen_.write(free_record(0x1000));
+  cursor_.show_next();
+  ASSERT_NE(cursor_.peek(), nullptr);
+  pen_.write(free_record(0x2000));
+  cursor_.show_next();
+  EXPECT_NE(tail(), pen_.head()) << "one is there";
+  cursor_.pop();
+  cursor_.show_next();
+  EXPECT_EQ(tail(), pen_.head());
 }
 
 TEST_F(RingCursorTest, GivesUpAtARecordAcrossTheEndOfASegment) {
@@ -428,7 +415,7 @@ TEST_F(RingCursorTest, GivesUpAtAFrameOfACallerThatItDoesNotHave) {
 
 // A hostile producer must not put them onto a tape that has no stacks.
 TEST_F(RingCursorTest, GivesUpAtAFrameWhereNoStacksAreRecorded) {
-  RingCursor cursor(session_.view(), 3, 5, nullptr);
+  RingCursor cursor(backlog_, session_.view(), 3, 5, nullptr);
   pen_.write_words({frame_word(0), 0x5000});
   cursor.refresh();
   EXPECT_EQ(cursor.peek(), nullptr);
@@ -465,122 +452,6 @@ TEST_F(RingCursorTest, GivesUpWhenTheHeadIsMoreThanARingAhead) {
   cursor_.refresh();
   EXPECT_TRUE(cursor_.broken());
   EXPECT_EQ(cursor_.peek(), nullptr);
-}
-
-TEST_F(RingCursorTest, ShowsItsProgressOnlyWhenItReleases) {
-  write_frees(10);
-  read_all();
-  EXPECT_EQ(tail(), 0u);
-  cursor_.release();
-  EXPECT_EQ(tail(), 10u);
-}
-
-TEST_F(RingCursorTest, ReleasesOnTheWayAnEighthOfTheRingAtATime) {
-  write_frees(kRingWords / 8);
-  cursor_.refresh();
-  for (uint64_t i = 0; i < kRingWords / 8; ++i) {
-    EXPECT_EQ(tail(), 0u);
-    ASSERT_NE(cursor_.peek(), nullptr);
-    cursor_.pop();
-    cursor_.release_if_due();
-  }
-  EXPECT_EQ(tail(), kRingWords / 8);
-}
-
-TEST_F(RingCursorTest, WakesAWaitingProducerForHalfARing) {
-  write_frees(kRingWords);
-  pen_.header().producer_waits = 1;
-  cursor_.refresh();
-  for (uint64_t read = 1; read <= kRingWords; ++read) {
-    ASSERT_NE(cursor_.peek(), nullptr);
-    cursor_.pop();
-    const uint32_t space = pen_.header().space;
-    cursor_.release();
-    EXPECT_EQ(pen_.header().space - space, read >= kRingWords / 2 ? 1u : 0u) << read;
-  }
-}
-
-TEST_F(RingCursorTest, WakesNobodyWhenNobodyWaits) {
-  write_frees(kRingWords);
-  read_all();
-  cursor_.release();
-  EXPECT_EQ(pen_.header().space, 0u);
-}
-
-TEST_F(RingCursorTest, TakesTheMemoryOfAThreadThatIsIdleForASecond) {
-  write_frees(5 * kSegmentWords + 7);
-  pen_.header().entered = 6 * kSegmentWords;
-  fill_the_rest();
-  read_all();
-  EXPECT_FALSE(trim_at_ms(5'000));
-  EXPECT_FALSE(trim_at_ms(5'999));
-  EXPECT_EQ(segments_with_memory(), every_segment());
-  pen_.header().producer_waits = 1;
-  const uint32_t space = pen_.header().space;
-  EXPECT_TRUE(trim_at_ms(6'000));
-  EXPECT_EQ(segments_with_memory(), std::vector<uint64_t>{5});
-  EXPECT_EQ(pen_.header().closed, 0u);
-  EXPECT_EQ(pen_.header().space - space, 1u) << "it waits for the ring to be opened";
-  // What it writes next is read.
-  pen_.write(free_record(0x5000));
-  EXPECT_EQ(read_all(), std::vector<uint64_t>{0x5000});
-}
-
-TEST_F(RingCursorTest, TakesNoMemoryFromASegmentThatItsThreadHasJustEntered) {
-  write_frees(5 * kSegmentWords);
-  pen_.header().entered = 7 * kSegmentWords;  // beyond a head that is yet to be published
-  fill_the_rest();
-  read_all();
-  trim_at_ms(5'000);
-  trim_at_ms(7'000);
-  EXPECT_EQ(segments_with_memory(), every_segment());
-  EXPECT_EQ(pen_.header().closed, 0u);
-}
-
-TEST_F(RingCursorTest, TakesNoMemoryFromWhatIsNotRead) {
-  write_frees(5 * kSegmentWords);
-  pen_.header().entered = 5 * kSegmentWords;
-  cursor_.refresh();
-  ASSERT_NE(cursor_.peek(), nullptr);
-  trim_at_ms(5'000);
-  trim_at_ms(7'000);
-  EXPECT_EQ(read_all().size(), 5 * kSegmentWords);
-}
-
-TEST_F(RingCursorTest, LeavesItsMemoryToAThreadThatUsedFourSegments) {
-  write_frees(4 * kSegmentWords);
-  pen_.header().entered = 4 * kSegmentWords;
-  read_all();
-  trim_at_ms(5'000);
-  trim_at_ms(7'000);
-  EXPECT_EQ(segments_with_memory(), (std::vector<uint64_t>{0, 1, 2, 3}));
-  write_frees(1);
-  pen_.header().entered = 5 * kSegmentWords;
-  read_all();
-  EXPECT_TRUE(trim_at_ms(8'000));
-  EXPECT_EQ(segments_with_memory(), std::vector<uint64_t>{4});
-}
-
-// It would come round the whole ring in the end.
-TEST_F(RingCursorTest, TakesTheMemoryOfAThreadThatIsSlow) {
-  uint64_t trims = 0;
-  for (uint64_t second = 1; second <= 100; ++second) {
-    write_frees(100);
-    pen_.header().entered = (pen_.head() / kSegmentWords + 1) * kSegmentWords;
-    read_all();
-    cursor_.release();
-    trims += trim_at_ms(1'000 * second) ? 1 : 0;
-    EXPECT_LE(segments_with_memory().size(), 6u);
-  }
-  EXPECT_EQ(trims, 100 * 100 / (4 * kSegmentWords));
-  write_frees(4 * kSegmentWords + 1);
-  pen_.header().entered = (pen_.head() / kSegmentWords + 1) * kSegmentWords;
-  read_all();
-  EXPECT_FALSE(trim_at_ms(101'000)) << "it is busy";
-  write_frees(4 * kSegmentWords);
-  pen_.header().entered = (pen_.head() / kSegmentWords + 1) * kSegmentWords;
-  read_all();
-  EXPECT_TRUE(trim_at_ms(102'000));
 }
 
 // But for what its next owner writes when it claims the ring, and for the futex, which only grows.

@@ -27,7 +27,8 @@ class RingRunTest : public testing::Test {
     const auto index = static_cast<uint32_t>(pens_.size());
     RingPen& pen = pens_.emplace_back(session_, index);
     for (const uint64_t stamp : stamps) pen.write(free_record(16 * stamp, stamp));
-    cursors_.push_back(std::make_unique<RingCursor>(session_.view(), index, index, nullptr));
+    cursors_.push_back(
+        std::make_unique<RingCursor>(backlog_, session_.view(), index, index, nullptr));
     return pen;
   }
   // The stamps of the next run, with the ring of each call: "a1 b2".
@@ -49,6 +50,7 @@ class RingRunTest : public testing::Test {
   }
 
   tests::FakeSession session_;
+  Backlog backlog_;
   std::deque<RingPen> pens_;
   std::vector<std::unique_ptr<RingCursor>> cursors_;
   std::vector<RingCursor*> heap_;

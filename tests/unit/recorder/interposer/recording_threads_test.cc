@@ -263,7 +263,8 @@ TEST(RecordingThreads, LoseNothingUncountedWhenTheirRingLosesItsPages) {
     is_over = true;
   });
   while (session.view().ring(0).state != RingState::kOwned) std::this_thread::yield();
-  RingCursor cursor(session.view(), 0, 0, nullptr);
+  Backlog backlog;
+  RingCursor cursor(backlog, session.view(), 0, 0, nullptr);
   uint64_t last = 0;
   uint64_t seen = 0;
   uint64_t wrong = 0;

@@ -18,7 +18,7 @@ class FreeListsTest : public testing::Test {
   void give_up(uint64_t blocks) {
     for (uint64_t i = 0; i < blocks; ++i) list().freed.push_back(block(i));
   }
-  uint64_t encode(uint64_t address) { return lists_.encode(list(), address, kUnit); }
+  uint64_t encode(uint64_t address) { return lists_.encode(list(), address, kUnit, true); }
 
   FreeLists lists_;
 };
@@ -46,10 +46,10 @@ TEST_F(FreeListsTest, LookAtSixteenPlaces) {
 }
 
 TEST_F(FreeListsTest, CodeOthersByTheLastOfTheClassOrElseOfAll) {
-  lists_.encode(list(0, 5), block(100), kUnit);
+  lists_.encode(list(0, 5), block(100), kUnit, true);
   EXPECT_EQ(encode(block(102)), 16 + 1 + zigzag(2));
   EXPECT_EQ(encode(block(99)), 16 + 1 + zigzag(-3));
-  EXPECT_EQ(lists_.encode(list(0, 5), block(101), kUnit), 16 + 1 + zigzag(1));
+  EXPECT_EQ(lists_.encode(list(0, 5), block(101), kUnit, true), 16 + 1 + zigzag(1));
   EXPECT_EQ(encode(0), 0u);
 }
 

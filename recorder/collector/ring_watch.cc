@@ -1,0 +1,78 @@
+#include "recorder/collector/ring_watch.h"
+
+#include <linux/futex.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <new>
+#include <utility>
+
+#include "base/clock.h"
+
+namespace heaptape::recorder {
+namespace {
+
+constexpr int kNiceness = -10;
+// The backlog is full: until there may be room again.
+constexpr timespec kWaitForRoom{0, base::kMillisecondNs};
+// A process may die between its note that it wakes us and the wake.
+constexpr timespec kLongestSleep{0, 20 * base::kMillisecondNs};
+
+}  // namespace
+
+RingWatch::RingWatch(SessionView session, Backlog& backlog, std::function<void()> woken,
+                     std::function<void()> hurry)
+    : header_(session.header()),
+      backlog_(backlog),
+      woken_(std::move(woken)),
+      hurry_(std::move(hurry)),
+      thread_([this] { run(); }) {}
+
+RingWatch::~RingWatch() {
+  stops_ = true;
+  header_.collector_sleep.store(CollectorSleep::kAwake);
+  syscall(SYS_futex, &header_.collector_sleep, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  thread_.join();
+}
+
+void RingWatch::run() {
+  // Among thousands of busy threads our turn would come too seldom. Only some callers may do this.
+  setpriority(PRIO_PROCESS, 0, kNiceness);
+  uint32_t seen_claims = header_.claims;
+  while (!stops_) {
+    header_.collector_sleep.store(CollectorSleep::kAsleep);
+    // After the store, or nobody would wake us for what has come before it.
+    const uint32_t claims = header_.claims;
+    const bool has_news = claims != seen_claims || header_.ring_wanted != 0;
+    seen_claims = claims;
+    bool is_woken = true;
+    if (!has_news && !stops_ && !(has_room_ && backlog_.has_half_full_ring())) {
+      is_woken = syscall(SYS_futex, &header_.collector_sleep, FUTEX_WAIT, CollectorSleep::kAsleep,
+                         has_room_ ? &kLongestSleep : &kWaitForRoom, nullptr, 0) == 0 ||
+                 errno != ETIMEDOUT;
+    }
+    header_.collector_sleep.store(CollectorSleep::kAwake);
+    if (has_news) hurry_();
+    const bool was_full = !has_room_;
+    pull();
+    if (is_woken || was_full) woken_();
+  }
+}
+
+void RingWatch::pull() {
+  if (backlog_.mutex().try_lock()) {
+    backlog_.mutex().unlock();
+  } else {
+    hurry_();
+  }
+  try {
+    has_room_ = backlog_.pull_half_full();
+  } catch (const std::bad_alloc&) {
+    has_room_ = false;  // what is in rings stays there
+  }
+}
+
+}  // namespace heaptape::recorder
