@@ -46,7 +46,7 @@ void RingWatch::run() {
     header_.collector_sleep.store(CollectorSleep::kAsleep);
     // After the store, or nobody would wake us for what has come before it.
     const uint32_t claims = header_.claims;
-    const bool has_news = claims != seen_claims || header_.ring_wanted != 0;
+    const bool has_news = claims != seen_claims;
     seen_claims = claims;
     bool is_woken = true;
     if (!has_news && !stops_ && !(has_room_ && backlog_.has_half_full_ring())) {
@@ -55,7 +55,7 @@ void RingWatch::run() {
                  errno != ETIMEDOUT;
     }
     header_.collector_sleep.store(CollectorSleep::kAwake);
-    if (has_news) hurry_();
+    if (has_news || header_.ring_wanted != 0) hurry_();
     const bool was_full = !has_room_;
     pull();
     if (is_woken || was_full) woken_();

@@ -332,7 +332,7 @@ TEST_F(ExplainTest, SaysNoMoreOfTheRecordedRunThanTheTapeKnows) {
   const schema::ReportFigures report = tests::replay_report(dir_, tape, {"recorded", "jemalloc"});
   const auto resident = report.runs.at(0).metric("end.residentBytes");
   ASSERT_TRUE(resident);
-  EXPECT_GT(schema::number_of(*resident), 1e6);
+  EXPECT_GT(schema::number_of(*resident), 1e5);
   for (const char* const name : {"residentHoleBytes", "account.purgeableBytes",
                                  "account.returnedBytes", "account.untouchedBytes"}) {
     EXPECT_FALSE(report.runs.at(0).metric(std::string("atPeak.") + name)) << name;
