@@ -87,13 +87,13 @@ void Collector::end_watched(const TargetEnd& end) {
 }
 
 void Collector::begin_rounds() {
-  cut_ = stamp_now(session_.header());
+  const uint64_t cut = stamp_now(session_.header());
   round_ns_ = base::monotonic_ns();  // of the cut: stamps tell the time by it
   table_.adopt_claims();
-  for (const auto& [slot, process] : table_.processes()) process->begin_round(cut_, round_ns_);
+  for (const auto& [slot, process] : table_.processes()) process->begin_round(cut, round_ns_);
   for (MarkRequest& request : marks_) {
     if (request.cut != 0) continue;
-    request.cut = cut_;
+    request.cut = cut;
     request.now_ns = round_ns_;
   }
 }

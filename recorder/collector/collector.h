@@ -98,8 +98,7 @@ class Collector {
   uint32_t target_pid_ = 0;
   std::atomic<uint32_t> is_woken_ = 0;  // a futex; 1: run() is to look why
   uint64_t events_ = 0;                 // on all tapes
-  uint64_t cut_ = 0;                    // of the last round
-  uint64_t round_ns_ = 0;               // when it began
+  uint64_t round_ns_ = 0;               // when the last round began
   uint64_t next_check_ns_ = 0;
   uint64_t next_sweep_ns_ = 0;
   uint64_t sleep_ns_ = base::kMillisecondNs;  // at most, the next time

@@ -48,8 +48,6 @@ class ProcessTable {
   // cut of a round and before reading rings, so that all that happened before the cut is in a ring
   // that is known.
   void adopt_claims();
-  // Something was claimed since the last adopt_claims().
-  bool has_news() const { return session_.header().claims.load() != seen_claims_; }
 
   // Takes what is left in the rings of a process, finishes its tape and frees its slot and rings;
   // waits for no file. The process must be gone, or have executed another program.

@@ -119,6 +119,7 @@ void RecordedProcess::sample_if_due(uint64_t now_ns, size_t processes, ProcReade
   const uint32_t wanted = slot_.code_wanted.load(std::memory_order_relaxed);
   const bool is_code_due = wanted != code_wanted_ && now_ns >= next_code_ns_;
   if (!is_sample_due_ && !is_code_due) return;
+  reading_ns_ = 0;
   code_wanted_ = wanted;
   code_map_before_ = slot_.code_map.load(std::memory_order_acquire);
   if (traits_.code_names != nullptr) traits_.code_names->add(merge_->take_calls_of_no_file());
@@ -134,7 +135,6 @@ void RecordedProcess::take_reading(size_t processes) {
     const uint32_t owner = slot_.lock.word.load(std::memory_order_acquire);
     was_replaced_ = (owner & FUTEX_OWNER_DIED) != 0 && merge_->all_owners_dead();
     reading_.reset();
-    reading_ns_ = 0;
     return;
   }
   if (reading_->texts) {
@@ -145,7 +145,6 @@ void RecordedProcess::take_reading(size_t processes) {
   next_code_ns_ = base::monotonic_ns() + reading_->took_ns * SampleSchedule::kCostFactor;
   if (is_sample_due_) take_sample(processes);
   reading_.reset();
-  reading_ns_ = 0;
 }
 
 void RecordedProcess::take_code(const ProcessCode& code) {

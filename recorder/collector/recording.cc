@@ -29,8 +29,8 @@ constexpr uint64_t kLeastTapeBytes = 64 << 10;
 // file in /proc.
 constexpr size_t kLeastDescriptors = 8;
 
-// Our first one, two for the tapes, one each for the services, for /proc and for
-// the rings, and the program.
+// Our first one, two for the tapes, one each for the services, for /proc and for the rings, and the
+// program.
 constexpr size_t kLeastThreads = 7;
 
 // Tries to write the tape before anything runs, so that a wrong name or a full disk is an error and

@@ -43,13 +43,6 @@ void RingCursor::show_round(uint64_t round) {
   if (shown != 0) rounds_.erase(rounds_.begin(), rounds_.begin() + static_cast<ptrdiff_t>(shown));
 }
 
-void RingCursor::refresh() {
-  const std::scoped_lock lock(backlog_.mutex());
-  dead_ |= owner() == OwnerState::kDead;
-  copy();
-  end_ = copied_;
-}
-
 // Copies only if nothing is left of what was copied: that bounds what rounds have no room for.
 void RingCursor::show_next() {
   if (drained()) {

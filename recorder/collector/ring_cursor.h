@@ -18,9 +18,8 @@ namespace heaptape::recorder {
 // - Each published record is returned once, in the ring's order; order() never decreases.
 // - Every call returned has a valid op, addresses below base::kAddressLimit, and a stack whose
 //   frames are on the tape. All else (sizes, stamps, which block) is as the producer wrote it.
-// - A ring that is broken for its RingTap, and words that are not a record, break the ring:
-// broken()
-//   is true from then on and nothing more is read from it.
+// - A ring that is broken for its RingTap, and words that are not a record, break the ring: then it
+//   is broken() for good, and nothing more is read from it.
 //
 // Words come in rounds, so that what is copied early is not seen early: copy() them, and
 // show_round() when all that was copied before is on the tape.
@@ -59,11 +58,9 @@ class RingCursor {
   // Shows peek() what was copied up to that round, and sees whether the owner was dead then: in
   // that case it is all.
   void show_round(uint64_t round);
-  // The same for what the producer has published up to now.
-  void refresh();
   // Shows peek() the next call, if the producer has published it by now.
   void show_next();
-  // Its owner was dead at the last round shown, or a refresh().
+  // Its owner was dead at the last round shown.
   bool is_dead() const { return dead_; }
   // Once, when its owner is_dead() and all that it published is popped.
   bool comes_to_its_end() {

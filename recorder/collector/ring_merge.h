@@ -50,9 +50,8 @@ namespace heaptape::recorder {
 //   process have none.
 // - Each loss is counted: the summary's lost_events has the calls that producers could not log, and
 //   one for each broken ring, whatever that held.
-// - Nothing here blocks, but for the backlog's mutex. It holds calls back only for a resize that is
-// under way, and for
-//   kPatienceMs at most.
+// - Nothing here blocks, but for the backlog's mutex. Calls are held back only for a resize that is
+//   under way, and for kPatienceMs at most.
 // - What a hostile producer writes decides what is on the tape of its own process, and how much
 //   memory the live set takes (4 KiB for each 256 KiB of addresses in which a block begins, and as
 //   much again for large blocks that begin as glibc's with a mapping of their own do).

@@ -14,7 +14,7 @@ namespace heaptape::recorder {
 // rings that are half full to the backlog and calls `woken`. It calls `hurry` where the collector
 // keeps somebody waiting: who holds the backlog's mutex, or for whom there is a process or a ring
 // to look for. Neither blocks.
-// Runs above the programs, where it may: it needs microseconds in a millisecond.
+// Runs before the programs, where it may.
 class RingWatch {
  public:
   // The session and `backlog` outlive the watch. Throws std::system_error where no thread can be

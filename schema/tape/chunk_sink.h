@@ -17,6 +17,8 @@ namespace heaptape::schema {
 // timing. One thread decides, another may ask.
 class SizeClassChoice {
  public:
+  static constexpr uint64_t kChunksPerTrial = 8;
+
   explicit SizeClassChoice(SizeClasses likely) { decide(0, likely); }
 
   static bool is_trial(uint64_t chunk) { return chunk % kChunksPerTrial == 1; }
@@ -32,7 +34,6 @@ class SizeClassChoice {
   }
 
  private:
-  static constexpr uint64_t kChunksPerTrial = 8;
   // Trials are numbered from 1; the first chunk has none.
   static uint64_t trial_of(uint64_t chunk) {
     return (chunk + kChunksPerTrial - 1) / kChunksPerTrial;

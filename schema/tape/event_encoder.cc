@@ -119,15 +119,14 @@ void EventEncoder::find_ages(std::span<const Event> events, Known& known, Ages& 
   for (const Event& event : events) blocks_.prefetch(event.freed_address | event.address);
   for (size_t i = 0; i < events.size(); ++i) {
     const Event& event = events[i];
-    known.freed[i] = kNone;
-    known.may_be_listed[i] = false;
     ages[i] = 0;
     if (event.freed_address != 0) {
       const uint32_t number = blocks_.find(event.freed_address);
       const bool is_known = number != BlockTable::kNone;
-      known.freed[i] = is_known ? blocks_.size_classes_of(number) : kNone;
-      known.any_freed |= is_known;
       ages[i] = is_known ? blocks_.count() - number + 1 : 1;
+      known.freeing[known.freed_count] = static_cast<uint8_t>(i);
+      known.freed[known.freed_count] = is_known ? blocks_.size_classes_of(number) : 0;
+      known.freed_count += is_known ? 1 : 0;
     }
     if (event.address != 0) {
       known.may_be_listed[i] = blocks_.add(event.address, all_size_classes(event.size));
@@ -152,24 +151,22 @@ void EventEncoder::encode_addresses(std::span<const Event> events, Indices alloc
   const int unit_log2 = columns_.unit_log2;
   PassBytes bytes;
   uint8_t* out = bytes.data();
-  const auto encode = [&](size_t i, bool may_be_listed) {
+  size_t listed = 0;
+  const auto list_freed = [&](size_t end) {
+    for (; listed < known.freed_count && known.freeing[listed] < end; ++listed) {
+      const Event& event = events[known.freeing[listed]];
+      const uint8_t size_class = one_of(known.freed[listed], classes);
+      free_lists.of(event.thread)[size_class].freed.push_back(event.freed_address);
+    }
+  };
+  for (const uint8_t i : allocating) {
+    list_freed(size_t{i} + 1);  // a resize gives up before it gets
     const Event& event = events[i];
     FreeLists::List& list = free_lists.of(event.thread)[size_class(classes, event.size)];
+    const bool may_be_listed = known.may_be_listed[i];
     out = write_varint(out, free_lists.encode(list, event.address, unit_log2, may_be_listed));
-  };
-  if (!known.any_freed) {
-    for (const uint8_t i : allocating)
-      encode(i, columns_.effort == Effort::kFull && known.may_be_listed[i]);
-  } else {
-    for (size_t i = 0; i < events.size(); ++i) {
-      if (known.freed[i] != kNone) {
-        free_lists.of(events[i].thread)[one_of(known.freed[i], classes)].freed.push_back(
-            events[i].freed_address);
-      }
-      if ((kOpTraits[static_cast<uint8_t>(events[i].op)] & kHandsOut) == 0) continue;
-      encode(i, known.may_be_listed[i]);
-    }
   }
+  list_freed(events.size());
   columns_.addresses[static_cast<size_t>(classes)].put_bytes({bytes.data(), out});
 }
 

@@ -102,14 +102,14 @@ class EventEncoder {
   using PassBytes = std::array<uint8_t, kPassEvents * kMaxVarintBytes>;
   using Indices = std::span<const uint8_t>;  // of some of the events of a pass
   using Ages = std::array<uint32_t, kPassEvents>;
-  static constexpr uint32_t kNone = UINT32_MAX;
   // What the table says of the events of a pass.
   struct Known {
-    // The size classes of the block that an event gives up, or kNone.
+    // Those that give up a block of this chunk, and the size classes of these blocks.
+    std::array<uint8_t, kPassEvents> freeing;
     std::array<uint32_t, kPassEvents> freed;
-    // Its block was handed out before: only then it may be in a free list.
-    std::array<bool, kPassEvents> may_be_listed;
-    bool any_freed = false;
+    size_t freed_count = 0;
+    // By event: its block was handed out before, so it may be in a free list.
+    std::array<bool, kPassEvents> may_be_listed{};
   };
   static_assert(kEventsPerChunk <= BlockTable::kMostBlocks);
 

@@ -56,9 +56,9 @@ void TapeEncoder::flush() {
   if (encoder_.empty()) return;
   encoder_.recycle(sink_.write(encoder_.take()));
   encoder_.set_size_classes(sink_.size_classes(encoder_.number()));
-  // Each eighth chunk shows what effort would gain; no trial of size classes is among them.
-  const bool is_probe = encoder_.number() % 8 == 0;
-  encoder_.set_effort(is_probe || sink_.effort_pays() ? Effort::kFull : effort_);
+  // As often as size classes are tried, and in another chunk.
+  const bool shows_if_it_pays = encoder_.number() % SizeClassChoice::kChunksPerTrial == 0;
+  encoder_.set_effort(shows_if_it_pays || sink_.effort_pays() ? Effort::kFull : effort_);
 }
 
 }  // namespace heaptape::schema

@@ -61,19 +61,22 @@ void BM_Baseline(benchmark::State& state) {
 }
 BENCHMARK(BM_Baseline);
 
-void drop_chunk(EventEncoder& encoder) {
+void begin_chunk(EventEncoder& encoder, Effort effort) {
   EventColumns chunk = encoder.take();
   chunk.clear();
   encoder.recycle(std::move(chunk));
+  encoder.set_size_classes(SizeClasses::kChunks);
+  encoder.set_effort(effort);
 }
 
-void encode(benchmark::State& state, const std::vector<Event>& events) {
+void encode(benchmark::State& state, const std::vector<Event>& events,
+            Effort effort = Effort::kFull) {
   EventEncoder encoder;
   encoder.set_unit_log2(3);
-  encoder.set_size_classes(SizeClasses::kChunks);
+  begin_chunk(encoder, effort);
   for (auto _ : state) {
     for (std::span<const Event> left = events; !left.empty();) {
-      if (encoder.full()) drop_chunk(encoder);
+      if (encoder.full()) begin_chunk(encoder, effort);
       const size_t count = std::min<size_t>({left.size(), encoder.room(), 1024});
       encoder.append(left.first(count), nullptr);
       left = left.subspan(count);
@@ -83,6 +86,9 @@ void encode(benchmark::State& state, const std::vector<Event>& events) {
 }
 void BM_EncodeRandom(benchmark::State& state) {
   encode(state, random_events());
+}
+void BM_EncodeRandomWithLowEffort(benchmark::State& state) {
+  encode(state, random_events(), Effort::kLow);
 }
 void BM_EncodeRepetitive(benchmark::State& state) {
   encode(state, repetitive_events());
@@ -94,6 +100,7 @@ void BM_EncodeCompiler(benchmark::State& state) {
   encode(state, events_of(kCompiler));
 }
 BENCHMARK(BM_EncodeRandom);
+BENCHMARK(BM_EncodeRandomWithLowEffort);
 BENCHMARK(BM_EncodeRepetitive);
 BENCHMARK(BM_EncodeRedis);
 BENCHMARK(BM_EncodeCompiler);

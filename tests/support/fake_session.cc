@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 
 #include "base/check.h"
 
@@ -125,6 +126,15 @@ RingPen& RingPen::end_segment() {
 
 bool RingPen::has_room() const {
   return head_ + 2 * kMaxRecordWords - ring_->tail.load(std::memory_order_acquire) <= kRingWords;
+}
+
+void copy_and_show(recorder::Backlog& backlog, recorder::RingCursor& cursor) {
+  constexpr uint64_t kRound = 1;  // a cursor may have one again and again
+  {
+    const std::scoped_lock lock(backlog.mutex());
+    cursor.copy(kRound);
+  }
+  cursor.show_round(kRound);
 }
 
 }  // namespace heaptape::tests

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "recorder/collector/ring_cursor.h"
 #include "recorder/ring/record.h"
 #include "recorder/ring/session_layout.h"
 
@@ -70,5 +71,8 @@ class RingPen {
   uint64_t* words_;
   uint64_t head_ = 0;
 };
+
+// Shows the cursor what is in its ring by now.
+void copy_and_show(recorder::Backlog& backlog, recorder::RingCursor& cursor);
 
 }  // namespace heaptape::tests

@@ -26,7 +26,7 @@ class RingCursorTest : public testing::Test {
  protected:
   // The blocks of all calls that can be seen.
   std::vector<uint64_t> read_all() {
-    cursor_.refresh();
+    tests::copy_and_show(backlog_, cursor_);
     std::vector<uint64_t> addresses;
     while (const LoggedCall* call = cursor_.peek()) {
       addresses.push_back(call->blocks.given_up + call->blocks.handed_out);
@@ -67,7 +67,7 @@ TEST_F(RingCursorTest, KnowsWhoseRingItReads) {
 
 TEST_F(RingCursorTest, GivesACallTheTimeMarkBeforeIt) {
   pen_.write_words({time_mark(12345)}).write(free_record(0x1000)).write(free_record(0x2000));
-  cursor_.refresh();
+  tests::copy_and_show(backlog_, cursor_);
   ASSERT_NE(cursor_.peek(), nullptr);
   EXPECT_EQ(cursor_.peek()->ticks, 12345u);
   EXPECT_EQ(cursor_.peek()->stamp, 0u);
@@ -89,7 +89,7 @@ TEST_F(RingCursorTest, SeesRecordsOnlyOnceItIsRefreshed) {
 
 TEST_F(RingCursorTest, PeeksAtTheSameRecordUntilItIsPopped) {
   pen_.write(malloc_record(0x1000)).write(malloc_record(0x2000));
-  cursor_.refresh();
+  tests::copy_and_show(backlog_, cursor_);
   EXPECT_EQ(cursor_.peek()->blocks.handed_out, 0x1000u);
   EXPECT_EQ(cursor_.peek()->blocks.handed_out, 0x1000u);
   EXPECT_FALSE(cursor_.drained());
@@ -123,7 +123,7 @@ TEST_F(RingCursorTest, ReadsARingThatIsFullToTheLastWord) {
 
 TEST_F(RingCursorTest, OrderNeverDecreases) {
   pen_.write(free_record(0x1000, 50)).write(free_record(0x2000)).write(free_record(0x3000, 60));
-  cursor_.refresh();
+  tests::copy_and_show(backlog_, cursor_);
   std::vector<uint64_t> orders;
   while (cursor_.peek() != nullptr) {
     orders.push_back(cursor_.order());
@@ -143,7 +143,7 @@ TEST_F(RingCursorTest, TakesCallsAsTheyAre) {
       .write(aligned)
       .write(realloc_record(0x3000, 0x4000))
       .write(malloc_record(0));
-  cursor_.refresh();
+  tests::copy_and_show(backlog_, cursor_);
   cursor_.take(batch_, 0);
   ASSERT_EQ(batch_.count, 5u);
   EXPECT_EQ(batch_.ticks, 12345u);
@@ -161,7 +161,7 @@ TEST_F(RingCursorTest, TakesCallsAsTheyAre) {
 
 TEST_F(RingCursorTest, TakesThoseUpToAnOrder) {
   pen_.write(free_record(0x1000, 10)).write(free_record(0x2000, 20)).write(free_record(0x3000, 21));
-  cursor_.refresh();
+  tests::copy_and_show(backlog_, cursor_);
   EXPECT_EQ(take(9), 0u);
   EXPECT_EQ(take(20), 2u);
   EXPECT_TRUE(batch_.is_stamped);
@@ -172,7 +172,7 @@ TEST_F(RingCursorTest, TakesThoseUpToAnOrder) {
 
 TEST_F(RingCursorTest, TakesCallsWithAStampApartFromThoseWithout) {
   pen_.write(free_record(0x1000)).write(free_record(0x2000)).write(free_record(0x3000, 30));
-  cursor_.refresh();
+  tests::copy_and_show(backlog_, cursor_);
   EXPECT_EQ(take(100), 2u);
   EXPECT_FALSE(batch_.is_stamped);
   EXPECT_EQ(take(100), 1u);
@@ -181,7 +181,7 @@ TEST_F(RingCursorTest, TakesCallsWithAStampApartFromThoseWithout) {
 
 TEST_F(RingCursorTest, TakesThoseOfASegmentAtATime) {
   write_frees(kSegmentWords + 3);
-  cursor_.refresh();
+  tests::copy_and_show(backlog_, cursor_);
   EXPECT_EQ(take(0), kSegmentWords);
   EXPECT_TRUE(batch_.is_cut_short) << "though its segment is read to the end";
   EXPECT_EQ(take(0), 3u);
@@ -191,7 +191,7 @@ TEST_F(RingCursorTest, TakesThoseOfASegmentAtATime) {
 // A time mark, a frame and the rest of a segment lie between calls.
 TEST_F(RingCursorTest, TakesNoCallBehindATimeMark) {
   pen_.write(free_record(0x1000)).write_words({time_mark(9)}).write(free_record(0x2000));
-  cursor_.refresh();
+  tests::copy_and_show(backlog_, cursor_);
   EXPECT_EQ(take(0), 1u);
   EXPECT_EQ(batch_.ticks, 0u);
   EXPECT_EQ(take(0), 1u);
@@ -200,7 +200,7 @@ TEST_F(RingCursorTest, TakesNoCallBehindATimeMark) {
 
 TEST_F(RingCursorTest, TakesCallsUpToAWordThatIsNoRecord) {
   pen_.write(free_record(0x1000)).write_words({63}).write(free_record(0x2000));
-  cursor_.refresh();
+  tests::copy_and_show(backlog_, cursor_);
   EXPECT_EQ(take(0), 1u);
   EXPECT_FALSE(cursor_.broken());
   EXPECT_EQ(take(0), 0u);
@@ -209,7 +209,7 @@ TEST_F(RingCursorTest, TakesCallsUpToAWordThatIsNoRecord) {
 
 TEST_F(RingCursorTest, TakesNoResizeOfAnAddressThatCannotBe) {
   pen_.write(free_record(0x1000)).write(realloc_record(base::kAddressLimit, 0x2000));
-  cursor_.refresh();
+  tests::copy_and_show(backlog_, cursor_);
   EXPECT_EQ(take(0), 1u);
   EXPECT_EQ(take(0), 0u);
   EXPECT_TRUE(cursor_.broken());
@@ -217,7 +217,7 @@ TEST_F(RingCursorTest, TakesNoResizeOfAnAddressThatCannotBe) {
 
 TEST_F(RingCursorTest, TakesNoRecordThatEndsBehindTheHead) {
   pen_.write(free_record(0x1000)).write_words({first_word(Op::kMalloc, 0x2000, false)});
-  cursor_.refresh();
+  tests::copy_and_show(backlog_, cursor_);
   EXPECT_EQ(take(0), 1u);
   EXPECT_EQ(take(0), 0u);
   EXPECT_TRUE(cursor_.broken());
@@ -226,7 +226,7 @@ TEST_F(RingCursorTest, TakesNoRecordThatEndsBehindTheHead) {
 TEST_F(RingCursorTest, TakesAgainWhatWasReturned) {
   pen_.write_words({time_mark(77)});
   for (uint64_t i = 1; i <= 4; ++i) pen_.write(free_record(i * 0x1000));
-  cursor_.refresh();
+  tests::copy_and_show(backlog_, cursor_);
   ASSERT_EQ(take(0), 4u);
   cursor_.return_from(batch_, 2);
   EXPECT_FALSE(cursor_.drained());
@@ -238,7 +238,7 @@ TEST_F(RingCursorTest, TakesAgainWhatWasReturned) {
 
 TEST_F(RingCursorTest, ReturnsAWholeBatchWithItsTimeAndOrder) {
   pen_.write(free_record(0x1000, 10)).write(free_record(0x2000, 20)).write(free_record(0x3000, 30));
-  cursor_.refresh();
+  tests::copy_and_show(backlog_, cursor_);
   ASSERT_EQ(take(100), 3u);
   cursor_.return_from(batch_, 1);
   ASSERT_NE(cursor_.peek(), nullptr);
@@ -254,7 +254,7 @@ TEST_F(RingCursorTest, ReturnsAWholeBatchWithItsTimeAndOrder) {
 
 TEST_F(RingCursorTest, ReturnsTheTimeMarkOfAWholeBatch) {
   pen_.write_words({time_mark(77)}).write(free_record(0x1000));
-  cursor_.refresh();
+  tests::copy_and_show(backlog_, cursor_);
   ASSERT_EQ(take(0), 1u);
   cursor_.return_from(batch_, 0);
   ASSERT_NE(cursor_.peek(), nullptr);
@@ -266,7 +266,7 @@ TEST_F(RingCursorTest, GivesUpAtAWordThatIsNoRecord) {
   EXPECT_EQ(read_all(), std::vector<uint64_t>{0x1000});
   EXPECT_TRUE(cursor_.broken());
   write_frees(kRingWords - 10);
-  cursor_.refresh();
+  tests::copy_and_show(backlog_, cursor_);
   EXPECT_EQ(tail(), pen_.head()) << "its program goes on";
   write_frees(kRingWords);
   EXPECT_FALSE(backlog_.has_half_full_ring());
@@ -275,7 +275,7 @@ TEST_F(RingCursorTest, GivesUpAtAWordThatIsNoRecord) {
 // By its head, while a call waits for its turn.
 TEST_F(RingCursorTest, TakesTheCallThatItHasShownOfARingThatBreaks) {
   pen_.write(free_record(0x1000)).write(free_record(0x2000)).write(free_record(0x3000));
-  cursor_.refresh();
+  tests::copy_and_show(backlog_, cursor_);
   ASSERT_NE(cursor_.peek(), nullptr);
   pen_.header().head = 1;
   {
@@ -322,7 +322,7 @@ TEST_F(RingCursorTest, GivesUpAtAnAddressThatNoTapeCanHold) {
 
 TEST_F(RingCursorTest, ReadsTheHighestAddressThatATapeCanHold) {
   pen_.write(tests::realloc_record(base::kAddressLimit - 1, 0x1000));
-  cursor_.refresh();
+  tests::copy_and_show(backlog_, cursor_);
   ASSERT_NE(cursor_.peek(), nullptr);
   EXPECT_EQ(cursor_.peek()->blocks.given_up, base::kAddressLimit - 1);
 }
@@ -344,7 +344,7 @@ TEST_F(RingCursorTest, ReadsNothingPastTheHeadWhereASegmentEndsEarly) {
 // It may change what peek() has checked already.
 TEST_F(RingCursorTest, KeepsACallThatItsProducerOverwrites) {
   pen_.write(malloc_record(0x1000));
-  cursor_.refresh();
+  tests::copy_and_show(backlog_, cursor_);
   ASSERT_NE(cursor_.peek(), nullptr);
   session_.view().words(3)[0] = ~uint64_t{0};
   EXPECT_EQ(cursor_.peek()->blocks.handed_out, 0x1000u);
@@ -354,7 +354,7 @@ TEST_F(RingCursorTest, StaysBrokenWhenTheHeadComesRightAgain) {
   write_frees(8);
   read_all();
   pen_.header().head = 4;
-  cursor_.refresh();
+  tests::copy_and_show(backlog_, cursor_);
   pen_.header().head = 8;
   write_frees(1);
   EXPECT_TRUE(read_all().empty());
@@ -368,7 +368,7 @@ TEST_F(RingCursorTest, LetsTheProducerOfABrokenRingGoOn) {
   pen_.header().head = kRingWords;
   pen_.header().producer_waits = 1;
   const uint32_t space = pen_.header().space;
-  cursor_.refresh();
+  tests::copy_and_show(backlog_, cursor_);
   EXPECT_EQ(tail(), kRingWords);
   EXPECT_EQ(pen_.header().space, space + 1);
 }
@@ -378,7 +378,7 @@ TEST_F(RingCursorTest, PutsFramesOnTheTapeUnderTheirNumbersThere) {
   pen_.write_words({frame_word(0), 0x5000});
   pen_.write_words({frame_word(1), 0x6000});
   pen_.write_words({first_word(Op::kMalloc, 0x1000, false, true), 24, 2});
-  cursor_.refresh();
+  tests::copy_and_show(backlog_, cursor_);
   const LoggedCall* const call = cursor_.peek();
   ASSERT_NE(call, nullptr);
   EXPECT_EQ(call->stack, other + 2);
@@ -417,7 +417,7 @@ TEST_F(RingCursorTest, GivesUpAtAFrameOfACallerThatItDoesNotHave) {
 TEST_F(RingCursorTest, GivesUpAtAFrameWhereNoStacksAreRecorded) {
   RingCursor cursor(backlog_, session_.view(), 3, 5, nullptr);
   pen_.write_words({frame_word(0), 0x5000});
-  cursor.refresh();
+  tests::copy_and_show(backlog_, cursor);
   EXPECT_EQ(cursor.peek(), nullptr);
   EXPECT_TRUE(cursor.broken());
 }
@@ -432,7 +432,7 @@ TEST_F(RingCursorTest, GivesUpWhenTheHeadGoesBack) {
   write_frees(8);
   read_all();
   pen_.header().head = 4;
-  cursor_.refresh();
+  tests::copy_and_show(backlog_, cursor_);
   EXPECT_TRUE(cursor_.broken());
 }
 
@@ -449,7 +449,7 @@ TEST_F(RingCursorTest, GivesUpWhenTheHeadIsMoreThanARingAhead) {
   read_all();
   cursor_.release();
   pen_.header().head = 8 + kRingWords + 1;
-  cursor_.refresh();
+  tests::copy_and_show(backlog_, cursor_);
   EXPECT_TRUE(cursor_.broken());
   EXPECT_EQ(cursor_.peek(), nullptr);
 }

@@ -34,6 +34,17 @@ class RingRoundsTest : public testing::Test {
   static void write_frees(RingPen& pen, uint64_t count) {
     for (uint64_t i = 0; i < count; ++i) pen.write_words({first_word(Op::kFree, kPage, false)});
   }
+  // A round waits for a resize, a later call is in its ring, and the backlog is full.
+  void wait_without_room() {
+    a_.write(malloc_record(kPage, 10));
+    a_.header().resizing = kPage;
+    b_.write(malloc_record(kPage, 30));
+    begin_round(40);
+    merge_.work(kEverythingNow);
+    ASSERT_EQ(merge_.rounds_done(), 0u);
+    while (backlog_.has_room_for(1)) taken_.push_back(backlog_.take_segment());
+    b_.write(malloc_record(2 * kPage, 50));
+  }
   uint64_t events() { return tape_->encoder().events(); }
   void finish() {
     merge_.finish_times();
@@ -57,6 +68,7 @@ class RingRoundsTest : public testing::Test {
   std::unique_ptr<schema::TapeWriter> tape_ =
       std::move(*schema::TapeWriter::create(dir_.file("t"), tests::sample_header()));
   Backlog backlog_{8 * Backlog::kSegmentBytes};
+  std::vector<Backlog::Segment> taken_;
   RingMerge merge_{backlog_, session_.view(), 0, tape_->encoder(), kBegin};
   RingPen a_{session_, 0};
   RingPen b_{session_, 1};
@@ -142,38 +154,21 @@ TEST_F(RingRoundsTest, OfALaterCutHaveNotWrittenWhatIsBeforeTheMark) {
   EXPECT_TRUE(merge_.has_written_up_to(100));
 }
 
-// Of a process that goes on without us.
+// A process goes on without us.
 TEST_F(RingRoundsTest, AreAllDrainedThoughThereIsNoRoomAndACallIsWaitedFor) {
-  a_.write(malloc_record(kPage, 10));
-  a_.header().resizing = kPage;
-  b_.write(malloc_record(kPage, 30));
-  begin_round(40);
-  merge_.work(kEverythingNow);
-  ASSERT_EQ(merge_.rounds_done(), 0u);
-  std::vector<Backlog::Segment> taken;
-  while (backlog_.has_room_for(1)) taken.push_back(backlog_.take_segment());
-  b_.write(malloc_record(2 * kPage, 50));
+  wait_without_room();
   EXPECT_FALSE(begin_round(60));
   merge_.drain(60, kBegin);
   merge_.finish_rounds();
   EXPECT_EQ(events(), 3u);
-  backlog_.give_back(taken);
 }
 
 // The patience is that of the clock, also when no round can be begun.
 TEST_F(RingRoundsTest, WaitNoLongerThoughThereIsNoRoom) {
-  a_.write(malloc_record(kPage, 10));
-  a_.header().resizing = kPage;
-  b_.write(malloc_record(kPage, 30));
-  begin_round(40);
-  merge_.work(kEverythingNow);
-  std::vector<Backlog::Segment> taken;
-  while (backlog_.has_room_for(1)) taken.push_back(backlog_.take_segment());
-  b_.write(malloc_record(2 * kPage, 50));
+  wait_without_room();
   EXPECT_FALSE(begin_round(60, kBegin + kPatienceMs * base::kMillisecondNs));
   merge_.work(kEverythingNow);
   EXPECT_EQ(merge_.rounds_done(), 1u);
-  backlog_.give_back(taken);
 }
 
 // They died with it, and its last calls wait.

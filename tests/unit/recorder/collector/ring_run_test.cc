@@ -35,7 +35,7 @@ class RingRunTest : public testing::Test {
   std::string take(uint64_t cut = kNoCut, uint32_t most = CallBatch::kMost) {
     heap_.clear();
     for (const auto& cursor : cursors_) {
-      cursor->refresh();
+      tests::copy_and_show(backlog_, *cursor);
       if (cursor->peek() != nullptr && cursor->order() <= cut) heap_.push_back(cursor.get());
     }
     std::ranges::make_heap(heap_, is_later);

@@ -102,7 +102,7 @@ TEST_F(RingWatchTest, CopiesEachWordOnceBesideAReader) {
   uint64_t last = 0;
   uint64_t wrong = 0;
   while (last < kCalls && wrong == 0) {
-    cursor.refresh();
+    tests::copy_and_show(backlog, cursor);
     while (const LoggedCall* call = cursor.peek()) {
       wrong += call->event.freed_address != last + 1 ? 1 : 0;
       last = call->event.freed_address;

@@ -272,7 +272,7 @@ TEST(RecordingThreads, LoseNothingUncountedWhenTheirRingLosesItsPages) {
   uint64_t now_ns = 0;
   for (bool was_over = false; !was_over;) {
     was_over = is_over;
-    cursor.refresh();
+    tests::copy_and_show(backlog, cursor);
     while (const LoggedCall* call = cursor.peek()) {
       wrong += call->event.freed_address <= last ? 1 : 0;
       last = call->event.freed_address;
