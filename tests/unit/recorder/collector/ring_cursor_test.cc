@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -371,6 +372,23 @@ TEST_F(RingCursorTest, LetsTheProducerOfABrokenRingGoOn) {
   tests::copy_and_show(backlog_, cursor_);
   EXPECT_EQ(tail(), kRingWords);
   EXPECT_EQ(pen_.header().space, space + 1);
+}
+
+TEST_F(RingCursorTest, WritesNoMoreToTheMemoryThatABrokenRingGaveBack) {
+  pen_.write_words({kOpMask});
+  read_all();
+  cursor_.release();
+  std::vector<Backlog::Segment> others;
+  {
+    const std::scoped_lock lock(backlog_.mutex());
+    others.push_back(backlog_.take_segment());
+  }
+  uint64_t* const words = others.front().get();
+  std::fill_n(words, kSegmentWords, 7);
+  pen_.header().head = kRingWords / 2;
+  backlog_.pull_half_full();
+  EXPECT_EQ(std::count(words, words + kSegmentWords, 7), static_cast<ptrdiff_t>(kSegmentWords));
+  backlog_.give_back(others);
 }
 
 TEST_F(RingCursorTest, PutsFramesOnTheTapeUnderTheirNumbersThere) {

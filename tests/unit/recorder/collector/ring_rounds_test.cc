@@ -138,8 +138,7 @@ TEST_F(RingRoundsTest, KeepWhatCameBeforeACutApart) {
   EXPECT_FALSE(merge_.has_written_up_to(40));
 }
 
-// The mark was asked for when no round could be begun.
-TEST_F(RingRoundsTest, OfALaterCutHaveNotWrittenWhatIsBeforeTheMark) {
+TEST_F(RingRoundsTest, DoNotPassAMarkWhoseOwnRoundWasRefused) {
   write_frees(b_, 8 * kSegmentWords);
   begin_round(90);
   a_.write(malloc_record(kPage, 95));
