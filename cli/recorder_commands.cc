@@ -85,10 +85,9 @@ void add_record(CLI::App& app, Request& request) {
                      {{"block", OnFull::kBlock}, {"drop", OnFull::kDrop}},
                      "when the recorder falls behind: block the program, or drop calls and count "
                      "them (default block)");
-  add_size(
-      command, "--backlog", options->backlog_bytes,
-      "memory for calls that are recorded and not on a tape yet: the recorder has fallen behind "
-      "when it is full (default 256MiB)");
+  add_size(command, "--backlog", options->backlog_bytes,
+           "memory for recorded calls that are not on a tape yet; when it is full, --on-full says "
+           "what happens (default 256MiB)");
   command
       ->add_option_function<std::string>(
           "--stacks", [given](const std::string& text) { set_stacks(text, given->record.session); },

@@ -27,21 +27,21 @@ class Backlog {
 
   std::mutex& mutex() { return mutex_; }
 
-  // Of the segments that are in use.
+  // The memory of all segments in use.
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   bool is_half_full() const { return bytes_waiting() > most_bytes_ / 2; }
-  // There is so much of it that time matters more than the size of tapes.
+  // So much waits that the time to encode it matters more than the size of tapes.
   bool is_long() const { return bytes_waiting() > most_bytes_ / 16; }
 
   // Requires mutex(). Whether so many more words may come: half of what is left is for others.
   bool has_room_for(uint64_t words) const {
     return words * sizeof(uint64_t) <= (most_bytes_ - std::min(most_bytes_, bytes_waiting())) / 2;
   }
-  // Requires mutex(). Whether there is room or not.
+  // Requires mutex(). Ignores the bound.
   Segment take_segment();
   void give_back(std::vector<Segment>& segments);
 
-  // A ring is read through `tap` from here on, or no longer.
+  // `tap` reads its ring from now on, or no longer.
   void add(RingTap& tap);
   void remove(RingTap& tap);
 

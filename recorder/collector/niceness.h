@@ -9,9 +9,9 @@
 
 namespace heaptape::recorder {
 
-// Of the thread that begins it: kPatient, and kUrgent between raise() and lower(). Where the caller
-// may not raise its priority, nothing is changed, because it could not be taken back. Children
-// inherit it: begin after they are started.
+// The niceness of the thread that calls begin(): kPatient, and kUrgent between raise() and lower().
+// Where the caller may not raise its priority, nothing changes, because it could not be taken back.
+// Children inherit it, so begin after starting them.
 class Niceness {
  public:
   static constexpr int kUrgent = -10;

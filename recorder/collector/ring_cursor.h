@@ -23,7 +23,7 @@ namespace heaptape::recorder {
 //
 // Words come in rounds, so that what is copied early is not seen early: copy() them, and
 // show_round() when all that was copied before is on the tape.
-// One thread, but for what holds the backlog's mutex.
+// One thread.
 class RingCursor {
  public:
   // `backlog` and `stacks` outlive the cursor; no stacks where the session records none.
@@ -129,7 +129,7 @@ class RingCursor {
     bool is_dead;
   };
 
-  // Of the segment that `position` is in.
+  // The words of the segment that holds `position`.
   const uint64_t* segment_of(uint64_t position) const {
     return segments_[position / kSegmentWords - first_segment_].get();
   }

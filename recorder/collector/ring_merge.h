@@ -176,7 +176,7 @@ class RingMerge {
     }
   };
 
-  // Of the calls that were in the rings when it began, those up to `cut`.
+  // The calls up to `cut` that were in the rings when it began.
   struct Round {
     uint64_t number;
     uint64_t cut;

@@ -320,9 +320,11 @@ TEST_F(RecordKills, AStoppedRecorderCountsAllWhoGaveUpOnItThoughItsProgramHasEnd
   EXPECT_NE(ended.err.find("1000 processes were not recorded"), std::string::npos) << ended.err;
 }
 
-// The thread that copies what programs have recorded comes before them, the one that writes it onto
-// tapes behind them.
-TEST_F(RecordKills, AreOfAProgramThatComesBeforeItsTape) {
+class RecorderPriority : public RecordKills {};
+
+// The thread that copies calls comes before the program, the one that puts them onto tapes behind
+// it.
+TEST_F(RecorderPriority, PutsTheProgramBeforeItsTape) {
   if (!is_root()) GTEST_SKIP() << "needs the right to raise a priority";
   const auto priority_of = [](int thread) {
     return getpriority(PRIO_PROCESS, static_cast<id_t>(thread));
