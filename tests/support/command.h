@@ -33,7 +33,7 @@ struct CommandLine {
   std::optional<std::string> input = {};      // through a pipe, at most 64 KiB; else /dev/null
   std::string folder = {};                    // working directory; empty: the test's
   std::function<void()> before_exec = {};     // in the child
-  int time_limit_seconds = 50;
+  int time_limit_seconds = 150;
 };
 
 // One program. It gets its own process group, which is killed with the object if the program did

@@ -367,6 +367,34 @@ TEST_F(ProcessTableTest, SamplesAProcessOnceInAWhile) {
   EXPECT_LE(batch.samples[0].time_ns, reader.summary()->duration_ns);
 }
 
+// Calls that were copied before the answer came are before the sample.
+TEST_F(ProcessTableTest, TakesASampleBehindTheCallsOfItsRound) {
+  session_.join(0, pid_here());
+  RingPen(session_, 0).write(malloc_record(0x1000));
+  table_.adopt_claims();
+  std::atomic<int> readings = 0;
+  auto proc = std::make_unique<ProcReader>([&readings](uint32_t, WithPages) {
+    ++readings;
+    return std::optional<ProcTexts>{ProcTexts{}};
+  });
+  const uint64_t now_ns = base::monotonic_ns();
+  process(0).sample_if_due(now_ns, 1, *proc);
+  process(0).sample_if_due(kFarFuture, 1, *proc);
+  EXPECT_TRUE(tests::wait_until([&readings] { return readings == 1; }));
+  proc = std::make_unique<ProcReader>(
+      [](uint32_t, WithPages) -> std::optional<ProcTexts> { return std::nullopt; });
+  process(0).begin_round(RingMerge::kEverything, now_ns);
+  process(0).sample_if_due(now_ns, 1, *proc);
+  process(0).work(UINT64_MAX);
+  process(0).sample_if_due(now_ns, 1, *proc);
+  end(0);
+  auto reader = read("run.tape");
+  schema::EventBatch batch;
+  ASSERT_TRUE(reader.read(batch, 10).ok());
+  ASSERT_EQ(batch.samples.size(), 1u);
+  EXPECT_EQ(batch.samples[0].event, 1u);
+}
+
 // The kernel marks the lock before it tells of the end.
 TEST_F(ProcessTableTest, NoticesThatAProcessIsGone) {
   const int child = fork();
