@@ -56,8 +56,8 @@ class ProcessTable {
   // slot and rings stay taken.
   void leave(uint32_t slot, uint64_t cut);
 
-  // The slots of processes that are dead. Those may yet show a thread that nobody knew of: they
-  // are told to join anew.
+  // The slots of processes that are dead and have no rounds left. Those may yet show a thread that
+  // nobody knew of: they are told to join anew.
   std::vector<uint32_t> find_gone();
 
   // Frees the rings of threads that are dead, and the slots and rings whose owners died before the

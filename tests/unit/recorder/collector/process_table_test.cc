@@ -395,6 +395,32 @@ TEST_F(ProcessTableTest, TakesASampleBehindTheCallsOfItsRound) {
   EXPECT_EQ(batch.samples[0].event, 1u);
 }
 
+// There is nobody who could log what the last call waits for.
+TEST_F(ProcessTableTest, WaitsForNoOtherCallWhenItLeavesAProcess) {
+  session_.join(0, pid_here());
+  RingPen a(session_, 0);
+  RingPen b(session_, 1);
+  a.write(malloc_record(0x1000, 10));
+  a.header().resizing = 0x1000;
+  b.write(malloc_record(0x1000, 30));
+  table_.adopt_claims();
+  process(0).begin_round(40, base::monotonic_ns());
+  process(0).work(UINT64_MAX);
+  ASSERT_EQ(process(0).tape().encoder().events(), 1u);
+  table_.leave(0, 50);
+  EXPECT_EQ(read("run.tape").events(), 2u);
+}
+
+// end() would write what may be a long backlog in one go, and nothing for others meanwhile.
+TEST_F(ProcessTableTest, FindsNobodyGoneWhoseRoundsAreNotDone) {
+  session_.join(0, kNoPid, kSlotForked | kSlotForeignPids).lock.word = kDeadOwner;
+  table_.adopt_claims();
+  process(0).begin_round(RingMerge::kEverything, base::monotonic_ns());
+  EXPECT_TRUE(table_.find_gone().empty());
+  process(0).work(UINT64_MAX);
+  EXPECT_EQ(table_.find_gone(), std::vector<uint32_t>{0});
+}
+
 // The kernel marks the lock before it tells of the end.
 TEST_F(ProcessTableTest, NoticesThatAProcessIsGone) {
   const int child = fork();
