@@ -121,11 +121,13 @@ class TapeStream : private schema::ChunkSink {
   void finish(size_t id, const schema::TapeSummary& summary,
               std::shared_ptr<CodeNames> names = nullptr);
 
+  // Whether a call takes less than a byte in the last chunk that was written with full effort.
+  bool effort_pays() const override { return tape_->effort_pays.load(std::memory_order_relaxed); }
+
  private:
   schema::EventColumns write(schema::EventColumns chunk) override;
   void save(schema::EventPart part) override;
   std::optional<schema::SizeClasses> size_classes(uint64_t chunk_number) const override;
-  bool effort_pays() const override { return tape_->effort_pays.load(std::memory_order_relaxed); }
 
   TapeWriters& writers_;
   std::shared_ptr<TapeWriters::Tape> tape_;

@@ -88,6 +88,19 @@ TEST_F(TapeWritersTest, TellWhyATapeCouldNotBeWrittenAndWhatThatLost) {
   EXPECT_EQ(written[0].events, 2u * schema::kEventsPerChunk + 1);
 }
 
+TEST_F(TapeWritersTest, TellWhetherEffortPays) {
+  TapeStream tape = stream("t");
+  EXPECT_FALSE(tape.effort_pays());
+  fill(tape, 1);
+  EXPECT_TRUE(tests::wait_until([&tape] { return tape.effort_pays(); }));
+  tests::Random random(1);
+  for (const auto& event : tests::plausible_events(random, 2 * schema::kEventsPerChunk, 1000, 3)) {
+    tape.encoder().append(event);
+  }
+  EXPECT_TRUE(tests::wait_until([&tape] { return !tape.effort_pays(); }));
+  tape.finish(0, {});
+}
+
 TEST_F(TapeWritersTest, MakeNoFileBeforeThereIsSomethingToWrite) {
   TapeStream tape = stream("t");
   tape.encoder().append(tests::malloc_event(16, 0x1000));
