@@ -10,7 +10,7 @@ int main(int argc, char** argv) {
   puts(FIRST);
   puts(SECOND);
   free(malloc(100));
-  const struct timespec wait = {0, 200000000};
+  const struct timespec wait = {0, 600000000};
   nanosleep(&wait, NULL);
   if (argc > 1) execv(argv[1], argv + 1);
   return 0;
