@@ -26,7 +26,7 @@ class BlockTable {
   static constexpr uint64_t kLimit = uint64_t{1} << 48;  // of addresses: a slot has 8 bytes
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  uint32_t count() const { return static_cast<uint32_t>(size_classes_.size()); }
+  uint32_t count() const { return count_; }
   // Of each kind of size classes, one in a byte.
   uint32_t size_classes_of(uint32_t number) const { return size_classes_[number]; }
 
@@ -34,6 +34,7 @@ class BlockTable {
   void reserve(size_t more) {
     const size_t slots = (addresses_ + more) * 3 / 2 + 1;
     if (slots_ == nullptr || mask_ + 1 < slots) grow(std::bit_ceil(std::max(slots, first_slots_)));
+    if (size_classes_.size() < count_ + more) size_classes_.resize(count_ + more);
   }
   void prefetch(uint64_t address) const { __builtin_prefetch(&slots_[slot_of(address)]); }
 
@@ -44,8 +45,8 @@ class BlockTable {
   }
   // Numbers the block, and says whether one at that address has a number already. Requires room.
   bool add(uint64_t address, uint32_t size_classes) {
-    const uint64_t number = count();
-    size_classes_.push_back(size_classes);
+    const uint64_t number = count_++;
+    size_classes_[number] = size_classes;
     if (address >= kLimit) [[unlikely]]
       return false;
     uint64_t& slot = slots_[place_of(address)];
@@ -60,6 +61,7 @@ class BlockTable {
     if (slots_ != nullptr) first_slots_ = mask_ + 1;
     slots_.reset();
     size_classes_ = {};
+    count_ = 0;
     addresses_ = 0;
   }
 
@@ -108,7 +110,8 @@ class BlockTable {
   size_t first_slots_ = 0;
   size_t addresses_ = 0;  // in slots_
   int shift_ = 0;
-  std::vector<uint32_t> size_classes_;  // by number
+  uint32_t count_ = 0;
+  std::vector<uint32_t> size_classes_;  // by number, with room for more
 };
 
 }  // namespace heaptape::schema

@@ -41,6 +41,12 @@ inline constexpr uint64_t kContinuationBits = 0x8080808080808080;
 // Writes the varint at `out` and returns where it ends. Writes up to kMaxVarintBytes bytes, used or
 // not: no jump depends on the length of most.
 inline uint8_t* write_varint(uint8_t* out, uint64_t value) {
+  if (value < 1 << 14) [[likely]] {
+    const uint64_t has_more = value >= 0x80 ? 1 : 0;
+    const auto word = static_cast<uint16_t>((value & 0x7f) | has_more << 7 | value >> 7 << 8);
+    std::memcpy(out, &word, sizeof word);
+    return out + 1 + has_more;
+  }
   if (value >> 56 != 0) [[unlikely]] {
     for (; value >= 0x80; value >>= 7) *out++ = static_cast<uint8_t>(value) | 0x80;
     *out++ = static_cast<uint8_t>(value);

@@ -42,24 +42,30 @@ void EventEncoder::encode(std::span<const Event> events, const FrameNumber* stac
 }
 
 void EventEncoder::encode_pass(std::span<const Event> events, const FrameNumber* stacks) {
-  std::array<uint8_t, kPassEvents> allocating;
-  std::array<uint8_t, kPassEvents> freeing;
+  std::array<uint16_t, kPassEvents> allocating;
+  std::array<uint16_t, kPassEvents> freeing;
   size_t blocks = 0;
   size_t frees = 0;
   uint32_t all_traits = 0;
+  uint32_t other_threads = 0;
   std::array<uint8_t, kPassEvents> ops;
   for (size_t i = 0; i < events.size(); ++i) {
     const auto op = static_cast<uint8_t>(events[i].op);
     const uint32_t traits = kOpTraits[op];
     ops[i] = op;
-    allocating[blocks] = static_cast<uint8_t>(i);
+    allocating[blocks] = static_cast<uint16_t>(i);
     blocks += traits & kHandsOut;
-    freeing[frees] = static_cast<uint8_t>(i);
+    freeing[frees] = static_cast<uint16_t>(i);
     frees += traits / kGivesUp & 1;
     all_traits |= traits;
+    other_threads |= events[i].thread ^ run_thread_;
   }
   columns_.ops.put_bytes({ops.data(), events.size()});
-  encode_threads(events);
+  if (other_threads == 0) {
+    run_length_ += static_cast<uint32_t>(events.size());
+  } else {
+    encode_threads(events);
+  }
   Known known;
   encode_freed(events, {freeing.data(), frees}, known);
   encode_sizes(events, {allocating.data(), blocks});
@@ -101,7 +107,7 @@ void EventEncoder::encode_freed(std::span<const Event> events, Indices freeing, 
   uint8_t* high_out = high.data();
   uint8_t* out = codes.data();
   size_t at = 0;
-  for (const uint8_t i : freeing) {
+  for (const uint16_t i : freeing) {
     low[at++] = static_cast<uint8_t>(ages[i]);
     high_out = write_varint(high_out, ages[i] >> 8);
     if (ages[i] != 1) continue;
@@ -124,7 +130,7 @@ void EventEncoder::find_ages(std::span<const Event> events, Known& known, Ages& 
       const uint32_t number = blocks_.find(event.freed_address);
       const bool is_known = number != BlockTable::kNone;
       ages[i] = is_known ? blocks_.count() - number + 1 : 1;
-      known.freeing[known.freed_count] = static_cast<uint8_t>(i);
+      known.freeing[known.freed_count] = static_cast<uint16_t>(i);
       known.freed[known.freed_count] = is_known ? blocks_.size_classes_of(number) : 0;
       known.freed_count += is_known ? 1 : 0;
     }
@@ -137,7 +143,7 @@ void EventEncoder::find_ages(std::span<const Event> events, Known& known, Ages& 
 void EventEncoder::encode_sizes(std::span<const Event> events, Indices allocating) {
   PassBytes bytes;
   uint8_t* out = bytes.data();
-  for (const uint8_t i : allocating) {
+  for (const uint16_t i : allocating) {
     out = write_varint(out, events[i].size);
     if (events[i].address == 0) [[unlikely]]
       columns_.failed += is_failed(events[i]) ? 1 : 0;
@@ -159,7 +165,7 @@ void EventEncoder::encode_addresses(std::span<const Event> events, Indices alloc
       free_lists.of(event.thread)[size_class].freed.push_back(event.freed_address);
     }
   };
-  for (const uint8_t i : allocating) {
+  for (const uint16_t i : allocating) {
     list_freed(size_t{i} + 1);  // a resize gives up before it gets
     const Event& event = events[i];
     FreeLists::List& list = free_lists.of(event.thread)[size_class(classes, event.size)];

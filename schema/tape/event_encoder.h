@@ -96,16 +96,18 @@ class EventEncoder {
   };
 
   static constexpr size_t kMostPending = 64;
-  // Events in a pass: few enough for the first-level cache, and for an index of one byte.
+  // Events in a pass: few enough for the first-level cache.
   static constexpr size_t kPassEvents = 256;
   // Room for a varint of each. A column then takes as much memory as it uses.
   using PassBytes = std::array<uint8_t, kPassEvents * kMaxVarintBytes>;
-  using Indices = std::span<const uint8_t>;  // of some of the events of a pass
+  // Of some of the events of a pass. Not in bytes: whatever is stored as a byte may be part of any
+  // object, so the compiler would load members again behind each.
+  using Indices = std::span<const uint16_t>;
   using Ages = std::array<uint32_t, kPassEvents>;
   // What the table says of the events of a pass.
   struct Known {
     // Those that give up a block of this chunk, and the size classes of these blocks.
-    std::array<uint8_t, kPassEvents> freeing;
+    std::array<uint16_t, kPassEvents> freeing;
     std::array<uint32_t, kPassEvents> freed;
     size_t freed_count = 0;
     // By event: its block was handed out before, so it may be in a free list.
