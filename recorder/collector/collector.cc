@@ -87,7 +87,7 @@ void Collector::end_watched(const TargetEnd& end) {
 }
 
 void Collector::begin_rounds() {
-  const uint64_t cut = stamp_now(session_.header());
+  const uint64_t cut = stamp_now(session_);
   round_ns_ = base::monotonic_ns();  // of the cut: stamps tell the time by it
   table_.adopt_claims();
   for (const auto& [slot, process] : table_.processes()) process->begin_round(cut, round_ns_);
@@ -141,7 +141,7 @@ void Collector::end_gone() {
 }
 
 void Collector::show_progress() {
-  session_.header().progress.fetch_add(1, std::memory_order_relaxed);
+  session_.board().progress.fetch_add(1, std::memory_order_relaxed);
 }
 
 void Collector::sweep_if_due(uint64_t now_ns) {
@@ -163,8 +163,8 @@ void Collector::sleep_until_needed() {
 }
 
 void Collector::finish_all(const TargetEnd& end) {
-  session_.header().stopped = 1;
-  const uint64_t cut = stamp_now(session_.header());
+  session_.board().stopped = 1;
+  const uint64_t cut = stamp_now(session_);
   table_.adopt_claims();
   while (!table_.processes().empty()) {
     const auto& [slot, process] = *table_.processes().begin();

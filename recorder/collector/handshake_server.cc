@@ -106,14 +106,14 @@ int HandshakeServer::timeout_ms() const {
   return static_cast<int>((deadline_ns - now_ns - 1) / base::kMillisecondNs) + 1;
 }
 
-void HandshakeServer::serve(std::span<const pollfd> waits, int session_descriptor) {
+void HandshakeServer::serve(std::span<const pollfd> waits, const SessionFiles& files) {
   HEAPTAPE_CHECK(waits.size() == clients_.size() + 1);
   std::deque<Client> silent;
   for (size_t i = 0; i < clients_.size(); ++i) {
     if (waits[i + 1].revents == 0) {
       silent.push_back(std::move(clients_[i]));
     } else {
-      hear(std::move(clients_[i]), session_descriptor);
+      hear(std::move(clients_[i]), files);
     }
   }
   clients_ = std::move(silent);
@@ -146,7 +146,7 @@ void HandshakeServer::reject_silent_clients() {
 }
 
 // Closes the connection of who says nothing that we know.
-void HandshakeServer::hear(Client client, int session_descriptor) {
+void HandshakeServer::hear(Client client, const SessionFiles& files) {
   union {
     Hello hello;
     MarkMessage mark;
@@ -155,7 +155,7 @@ void HandshakeServer::hear(Client client, int session_descriptor) {
   const ssize_t bytes = recv(client.connection.get(), &said, sizeof said, MSG_TRUNC);
   const bool is_hello = bytes >= static_cast<ssize_t>(kHelloHeadBytes) && may_join(said.hello);
   if (is_hello && bytes == sizeof said.hello) {
-    answer(client.connection.get(), said.hello, session_descriptor);
+    answer(client.connection.get(), said.hello, files);
   } else if (bytes == sizeof said.mark) {
     note_mark(std::move(client), said.mark);
   } else if (bytes == sizeof said.magic && said.magic == kDistrustMagic) {
@@ -187,7 +187,7 @@ void HandshakeServer::note_mark(Client client, const MarkMessage& message) {
       {std::move(client.connection), shares_pids ? message.pid : 0, std::string(name)});
 }
 
-void HandshakeServer::answer(int connection, const Hello& hello, int session_descriptor) {
+void HandshakeServer::answer(int connection, const Hello& hello, const SessionFiles& files) {
   const auto peer = peer_of(connection);
   if (!peer) return;
   const auto pid = static_cast<uint32_t>(peer->pid);
@@ -196,7 +196,7 @@ void HandshakeServer::answer(int connection, const Hello& hello, int session_des
   if (is_own_ctl(identity, pid)) return;  // it runs unrecorded
   const Welcome welcome{kHelloMagic, kLayoutVersion, pid, identity.code.code_map,
                         libraries_.complete(hello.allocator, pid)};
-  std::vector<int> descriptors = {session_descriptor};
+  std::vector<int> descriptors = {files.board, files.session};
   if (code_ != nullptr && code_->descriptor() >= 0) descriptors.push_back(code_->descriptor());
   const std::lock_guard lock(mutex_);
   identities_[pid].push_back(std::move(identity));

@@ -19,6 +19,7 @@
 #include "recorder/collector/library_facts.h"
 #include "recorder/collector/mark_request.h"
 #include "recorder/collector/process_sampler.h"
+#include "recorder/collector/session_memory.h"
 #include "recorder/ring/handshake.h"
 
 namespace heaptape::recorder {
@@ -50,7 +51,7 @@ class HandshakeServer {
   // The timeout for that poll; -1: none.
   int timeout_ms() const;
   // Accepts, answers and rejects clients. `waits` are those of the last add_waits(), polled.
-  void serve(std::span<const pollfd> waits, int session_descriptor);
+  void serve(std::span<const pollfd> waits, const SessionFiles& files);
 
   // Who a process was, as seen during its handshake; for a pid that joined more than once (by
   // exec), the first time. Removes the entry.
@@ -79,10 +80,10 @@ class HandshakeServer {
   void accept_client();
   std::deque<Client>::iterator first_to_reject();
   void reject_silent_clients();
-  void hear(Client client, int session_descriptor);
+  void hear(Client client, const SessionFiles& files);
   bool may_join(const Hello& hello);
   void note_mark(Client client, const MarkMessage& message);
-  void answer(int connection, const Hello& hello, int session_descriptor);
+  void answer(int connection, const Hello& hello, const SessionFiles& files);
   void forget_last(uint32_t pid);
 
   base::Descriptor listener_;

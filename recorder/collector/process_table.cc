@@ -34,11 +34,11 @@ Claim read_claim(const ProcessSlot& slot, uint32_t index) {
            read_text(slot.allocator.libc)}};
 }
 
-schema::StackRecording stack_recording(const SessionHeader& header) {
-  if (header.stack_frames == 0) return {};
-  return {header.unwinding == Unwinding::kTables ? schema::StackMode::kUnwindTables
-                                                 : schema::StackMode::kFramePointers,
-          header.stack_frames, header.stack_bytes};
+schema::StackRecording stack_recording(const Board& board) {
+  if (board.stack_frames == 0) return {};
+  return {board.unwinding == Unwinding::kTables ? schema::StackMode::kUnwindTables
+                                                : schema::StackMode::kFramePointers,
+          board.stack_frames, board.stack_bytes};
 }
 
 // How many slots or rings were ever taken.
@@ -156,9 +156,9 @@ std::unique_ptr<TapeStream> ProcessTable::create_tape(const std::string& path, c
   header.page_bytes = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));
   header.start_unix_ns = base::clock_ns(CLOCK_REALTIME);
   header.initial_break = claim.initial_break;
-  header.clock = session_.header().clock == Clock::kTsc ? schema::StampClock::kTsc
-                                                        : schema::StampClock::kCounter;
-  header.stacks = stack_recording(session_.header());
+  header.clock = session_.board().clock == Clock::kTsc ? schema::StampClock::kTsc
+                                                       : schema::StampClock::kCounter;
+  header.stacks = stack_recording(session_.board());
   auto tape = std::make_unique<TapeStream>(writers_, path, std::move(header));
   // The file of the whole recording keeps another recording off its name.
   if (manifest_.empty()) tape->open();

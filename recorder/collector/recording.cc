@@ -25,9 +25,9 @@ namespace {
 // Room for a tape of a few events: its header, one chunk, its end.
 constexpr uint64_t kLeastTapeBytes = 64 << 10;
 
-// The socket, the shared memory, the service thread's two, a client, a tape and its process, and a
-// file in /proc.
-constexpr size_t kLeastDescriptors = 8;
+// The socket, the shared memory's two, the service thread's two, a client, a tape and its process,
+// and a file in /proc.
+constexpr size_t kLeastDescriptors = 9;
 
 // Our first one, two for the tapes, one each for the services, for /proc and for the rings, and the
 // program.
@@ -158,7 +158,7 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
   HEAPTAPE_ASSIGN_OR_RETURN(const int target, start_target(options.command, preload_library,
                                                            server->session_value(), signals));
   raise_descriptor_limit();
-  services->start({*server, memory->descriptor(), target, [&collector] { collector.wake(); }});
+  services->start({*server, memory->files(), target, [&collector] { collector.wake(); }});
   Recording recording = collector.run(target);
   services->finish();
   note_unrecorded_processes(memory->view(), *server, recording.failures);

@@ -188,7 +188,7 @@ void RingCursor::release() {
   }
   if (used.empty()) return;
   backlog_.give_back(used);
-  session_.header().progress.fetch_add(1, std::memory_order_relaxed);
+  session_.board().progress.fetch_add(1, std::memory_order_relaxed);
 }
 
 bool RingCursor::trim_if_idle(uint64_t now_ns) {

@@ -40,8 +40,8 @@ RingMerge::RingMerge(Backlog& backlog, SessionView session, uint32_t slot,
       tape_(tape),
       start_ns_(start_ns),
       with_stacks_(with_stacks),
-      by_frame_pointers_(session.header().unwinding == Unwinding::kFramePointers),
-      clock_(session.header(), tape, start_ns),
+      by_frame_pointers_(session.board().unwinding == Unwinding::kFramePointers),
+      clock_(session.board(), tape, start_ns),
       stacks_(tape) {
   if (with_stacks_ == WithStacks::kYes) tape.set_has_stacks();
 }

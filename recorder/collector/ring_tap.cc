@@ -35,7 +35,7 @@ void RingTap::pull() {
   }
   if (head == copied_) return;
   copy(head);
-  header_->progress.fetch_add(1, std::memory_order_relaxed);
+  progress_->fetch_add(1, std::memory_order_relaxed);
   set_tail(copied_);
 }
 
@@ -105,7 +105,7 @@ void free_ring(SessionView session, uint32_t index) {
   ring.stall_ns.store(0, std::memory_order_relaxed);
   ring.state.store(RingState::kFree, std::memory_order_relaxed);
   ring.lock.word.store(0, std::memory_order_release);
-  session.header().progress.fetch_add(1, std::memory_order_relaxed);
+  session.board().progress.fetch_add(1, std::memory_order_relaxed);
   lower(session.header().rings_taken, index);
 }
 

@@ -23,7 +23,7 @@ class RingTap {
   // Needs no mutex. `backlog` outlives the tap.
   RingTap(Backlog& backlog, SessionView session, uint32_t index)
       : backlog_(backlog),
-        header_(&session.header()),
+        progress_(&session.board().progress),
         ring_(&session.ring(index)),
         words_(session.words(index)) {
     backlog_.add(*this);
@@ -59,7 +59,7 @@ class RingTap {
   void remove_pages(uint64_t first_word, uint64_t end_word);
 
   Backlog& backlog_;
-  SessionHeader* header_;
+  std::atomic<uint32_t>* progress_;
   RingHeader* ring_;
   uint64_t* words_;
   std::vector<Backlog::Segment> segments_;

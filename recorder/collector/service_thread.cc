@@ -56,7 +56,7 @@ void ServiceThread::run(const Session& session) {
     if (poll(waits.data(), waits.size(), session.server.timeout_ms()) < 0) continue;
     if (waits[0].revents != 0) return;
     if (waits[1].revents != 0) signals_.forward_to(session.target);
-    session.server.serve(std::span(waits).subspan(2), session.descriptor);
+    session.server.serve(std::span(waits).subspan(2), session.files);
     session.on_change();
   }
 }
@@ -67,7 +67,7 @@ void ServiceThread::serve_backlog(const Session& session) {
     waits.clear();
     session.server.add_waits(waits);
     if (poll(waits.data(), waits.size(), 0) <= 0) return;
-    session.server.serve(waits, session.descriptor);
+    session.server.serve(waits, session.files);
   }
 }
 

@@ -20,7 +20,7 @@ class ServiceThread {
   // What the thread works for. Server and session must outlive it.
   struct Session {
     HandshakeServer& server;
-    int descriptor;                   // of the session's memory
+    SessionFiles files;
     int target;                       // pid of the program that gets the signals; 0: nobody does
     std::function<void()> on_change;  // called in the thread: a process came, or a child changed
   };

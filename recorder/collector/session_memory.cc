@@ -48,33 +48,34 @@ Status allocate(int file, uint64_t begin, uint64_t bytes) {
   return {};
 }
 
-// The memory as a file of its final size, of which the first parts are there already.
-Result<base::Descriptor> create_file(uint32_t rings) {
-  base::Descriptor file(memfd_create(kSessionName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+Result<base::Descriptor> create_file(const char* name) {
+  base::Descriptor file(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file) return base::os_error("cannot make the shared memory of a recording", errno);
+  return file;
+}
+
+Status seal(const base::Descriptor& file, int seals) {
+  if (fcntl(file.get(), F_ADD_SEALS, seals) == 0) return {};
+  return base::os_error("cannot seal the shared memory of a recording", errno);
+}
+
+// A file of its final size, of which the first parts are there already.
+Result<base::Descriptor> create_session(uint32_t rings) {
+  HEAPTAPE_ASSIGN_OR_RETURN(base::Descriptor file, create_file(kSessionName));
   if (ftruncate(file.get(), static_cast<off_t>(session_bytes(rings))) != 0) {
     return no_room(session_bytes(rings), "the size of files (ulimit -f)");
   }
   HEAPTAPE_RETURN_IF_ERROR(allocate(file.get(), 0, kJoinBytes));
   HEAPTAPE_RETURN_IF_ERROR(allocate(file.get(), kRingWordsOffset, kFirstRings * kRingBytes));
-  if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-    return base::os_error("cannot seal the shared memory of a recording", errno);
-  }
+  HEAPTAPE_RETURN_IF_ERROR(seal(file, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL));
   return file;
 }
 
-struct File {
-  base::Descriptor descriptor;
-  base::Mapping mapping;
-};
-
-Result<File> create_mapped(uint32_t rings) {
-  HEAPTAPE_ASSIGN_OR_RETURN(base::Descriptor file, create_file(rings));
-  const uint64_t bytes = session_bytes(rings);
+Result<base::Mapping> map(const base::Descriptor& file, uint64_t bytes) {
   auto mapping =
       base::Mapping::shared(file.get(), bytes, no_room_text(bytes, "address space (ulimit -v)"));
   if (!mapping.ok()) return as_no_space(mapping.error());
-  return File{std::move(file), std::move(*mapping)};
+  return mapping;
 }
 
 // Ticks of the TSC in a millisecond, good enough to bound a wait by; 0: it does not tick evenly.
@@ -106,36 +107,55 @@ Clock choose_clock() {
 
 Result<std::unique_ptr<SessionMemory>> SessionMemory::create(const SessionOptions& options) {
   uint32_t rings = kRings;
-  auto file = create_mapped(rings);
-  while (!file.ok() && rings > kFewestRings) {
+  auto parts = create_parts(rings);
+  while (!parts.ok() && rings > kFewestRings) {
     rings /= 2;
-    file = create_mapped(rings);
+    parts = create_parts(rings);
   }
-  if (!file.ok()) return file.error();
-  std::unique_ptr<SessionMemory> memory(
-      new SessionMemory(std::move(file->descriptor), std::move(file->mapping)));
-  memory->view_.header().rings = rings;
-  HEAPTAPE_RETURN_IF_ERROR(memory->initialise(options));
+  if (!parts.ok()) return parts.error();
+  HEAPTAPE_ASSIGN_OR_RETURN(File board, create_board());
+  std::unique_ptr<SessionMemory> memory(new SessionMemory(std::move(board), std::move(*parts)));
+  HEAPTAPE_RETURN_IF_ERROR(memory->initialise(options, rings));
   return memory;
 }
 
-Status SessionMemory::initialise(const SessionOptions& options) {
-  SessionHeader& header = view_.header();
-  header.magic = kSessionMagic;
-  header.layout_version = kLayoutVersion;
-  header.follow = options.follow;
-  header.on_full = options.on_full;
-  header.stack_frames = options.stack_frames;
-  header.unwinding = options.unwinding;
-  header.stack_bytes = options.stack_bytes;
-  header.clock = choose_clock();
-  header.ticks_per_ms = measure_ticks_per_ms(header.clock);
-  header.progress = 1;
+Result<SessionMemory::File> SessionMemory::create_board() {
+  HEAPTAPE_ASSIGN_OR_RETURN(base::Descriptor file, create_file(kBoardName));
+  if (ftruncate(file.get(), kBoardBytes) != 0) {
+    return no_room(kBoardBytes, "the size of files (ulimit -f)");
+  }
+  HEAPTAPE_RETURN_IF_ERROR(allocate(file.get(), 0, kBoardBytes));
+  HEAPTAPE_ASSIGN_OR_RETURN(base::Mapping mapping, map(file, kBoardBytes));
+  // Ours stays writable. Unknown before Linux 5.1.
+  static_cast<void>(seal(file, F_SEAL_FUTURE_WRITE));
+  HEAPTAPE_RETURN_IF_ERROR(seal(file, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL));
+  return File{std::move(file), std::move(mapping)};
+}
+
+Result<SessionMemory::File> SessionMemory::create_parts(uint32_t rings) {
+  HEAPTAPE_ASSIGN_OR_RETURN(base::Descriptor file, create_session(rings));
+  HEAPTAPE_ASSIGN_OR_RETURN(base::Mapping mapping, map(file, session_bytes(rings)));
+  return File{std::move(file), std::move(mapping)};
+}
+
+Status SessionMemory::initialise(const SessionOptions& options, uint32_t rings) {
+  Board& board = view_.board();
+  board.magic = kSessionMagic;
+  board.layout_version = kLayoutVersion;
+  board.follow = options.follow;
+  board.on_full = options.on_full;
+  board.rings = rings;
+  board.stack_frames = options.stack_frames;
+  board.unwinding = options.unwinding;
+  board.stack_bytes = options.stack_bytes;
+  board.clock = choose_clock();
+  board.ticks_per_ms = measure_ticks_per_ms(board.clock);
+  board.progress = 1;
   struct stat network{};
-  if (stat("/proc/self/ns/net", &network) == 0) header.network = network.st_ino;
-  header.stamp_counter = 1;  // 0 means unstamped
+  if (stat("/proc/self/ns/net", &network) == 0) board.network = network.st_ino;
+  view_.header().stamp_counter = 1;  // 0 means unstamped
   static_assert(sizeof(pthread_mutex_t) <= 64, "the lock has its cache line");
-  auto* lock = reinterpret_cast<pthread_mutex_t*>(&header.collector_lock_word);
+  auto* lock = reinterpret_cast<pthread_mutex_t*>(&board.collector_lock_word);
   pthread_mutexattr_t attributes;
   pthread_mutexattr_init(&attributes);
   pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
@@ -148,9 +168,9 @@ Status SessionMemory::initialise(const SessionOptions& options) {
 }
 
 SessionMemory::~SessionMemory() {
-  view_.header().stopped = 1;
+  view_.board().stopped = 1;
   // Takes the lock off the thread's list, in which there is no other. pthread_mutex_unlock would
-  // follow pointers that every recorded process can overwrite.
+  // follow pointers that recorded processes could overwrite before Linux 5.1.
   robust_list_head* list = nullptr;
   size_t bytes = 0;
   if (syscall(SYS_get_robust_list, 0, &list, &bytes) == 0) list->list.next = &list->list;

@@ -21,11 +21,18 @@ struct SessionOptions {
   OnFull on_full = OnFull::kBlock;
   uint32_t stack_frames = 0;  // to record of each stack, at most kMostStackFrames; 0: no stacks
   Unwinding unwinding = Unwinding::kFramePointers;
-  uint64_t stack_bytes = 0;  // SessionHeader::stack_bytes
+  uint64_t stack_bytes = 0;  // Board::stack_bytes
+};
+
+// What a process that joins maps. They stay the session's.
+struct SessionFiles {
+  int board;
+  int session;
 };
 
 // Guarantees:
-// - Nobody who gets the descriptor can change the size, so it is never cut off under its users.
+// - Nobody who gets its files can change their size, so they are never cut off under their users.
+// - From Linux 5.1 on nobody else can write to the board.
 // - It has room for as many threads as the limits of the caller allow, 1,024 at least.
 // - The headers of the first thousand and the first 8 rings have their memory from the start; the
 //   others get theirs when they are first written.
@@ -42,17 +49,25 @@ class SessionMemory {
   SessionMemory& operator=(const SessionMemory&) = delete;
 
   const SessionView& view() const { return view_; }
-  int descriptor() const { return descriptor_.get(); }
+  SessionFiles files() const { return {board_.descriptor.get(), parts_.descriptor.get()}; }
 
  private:
-  SessionMemory(base::Descriptor descriptor, base::Mapping mapping)
-      : descriptor_(std::move(descriptor)),
-        mapping_(std::move(mapping)),
-        view_(mapping_.data(), mapping_.bytes()) {}
-  Status initialise(const SessionOptions& options);
+  struct File {
+    base::Descriptor descriptor;
+    base::Mapping mapping;
+  };
 
-  base::Descriptor descriptor_;
-  base::Mapping mapping_;
+  SessionMemory(File board, File parts)
+      : board_(std::move(board)),
+        parts_(std::move(parts)),
+        view_(*static_cast<Board*>(board_.mapping.data()), parts_.mapping.data(),
+              parts_.mapping.bytes()) {}
+  static Result<File> create_board();
+  static Result<File> create_parts(uint32_t rings);
+  Status initialise(const SessionOptions& options, uint32_t rings);
+
+  File board_;
+  File parts_;  // all but the board
   SessionView view_;
 };
 

@@ -10,10 +10,10 @@ constexpr uint64_t kPauseNs = base::kMillisecondNs;
 
 }  // namespace
 
-TapeClock::TapeClock(const SessionHeader& session, schema::TapeEncoder& tape, uint64_t start_ns)
+TapeClock::TapeClock(const Board& board, schema::TapeEncoder& tape, uint64_t start_ns)
     : tape_(tape),
       start_ns_(start_ns),
-      ticks_per_ms_(session.clock == Clock::kTsc ? static_cast<int64_t>(session.ticks_per_ms) : 0),
+      ticks_per_ms_(board.clock == Clock::kTsc ? static_cast<int64_t>(board.ticks_per_ms) : 0),
       time_ns_(start_ns) {}
 
 void TapeClock::begin_drain(uint64_t cut, uint64_t now_ns) {

@@ -23,7 +23,7 @@ class TapeClock {
   static constexpr uint64_t kCallsPerTime = 512;
 
   // Times count from `start_ns`, monotonic. `tape` outlives the clock.
-  TapeClock(const SessionHeader& session, schema::TapeEncoder& tape, uint64_t start_ns);
+  TapeClock(const Board& board, schema::TapeEncoder& tape, uint64_t start_ns);
 
   // A drain begins at `now_ns`, when a stamp was `cut`; kNoCut: no stamp was taken.
   static constexpr uint64_t kNoCut = UINT64_MAX;

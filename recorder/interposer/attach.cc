@@ -68,13 +68,13 @@ uint32_t own_pid() {
   return static_cast<uint32_t>(raw_syscall(SYS_getpid));
 }
 
-uint32_t stack_frames_of(const SessionHeader& header) {
-  const uint32_t frames = static_cast<const volatile uint32_t&>(header.stack_frames);
+uint32_t stack_frames_of(const Board& board) {
+  const uint32_t frames = board.stack_frames;
   return frames < kMostStackFrames ? frames : kMostStackFrames;
 }
 
-uint64_t stack_bytes_of(const SessionHeader& header) {
-  const uint64_t bytes = static_cast<const volatile uint64_t&>(header.stack_bytes);
+uint64_t stack_bytes_of(const Board& board) {
+  const uint64_t bytes = board.stack_bytes;
   return bytes < kMostStackBytes ? bytes : kMostStackBytes;
 }
 
@@ -105,9 +105,9 @@ void publish_process(SessionView session, const ClaimedSlot& claimed, uint64_t p
   slot.code_map = code_map;
   slot.code_wanted = 0;
   process.session = session;
-  process.stack_frames = stack_frames_of(session.header());
-  process.unwinding = session.header().unwinding;
-  process.sampling.begin(stack_bytes_of(session.header()), own_seed() + slot.serial);
+  process.stack_frames = stack_frames_of(session.board());
+  process.unwinding = session.board().unwinding;
+  process.sampling.begin(stack_bytes_of(session.board()), own_seed() + slot.serial);
   process.code_map = code_map;
   process.slot = &slot;
   process.slot_index = claimed.index;
@@ -133,7 +133,7 @@ void describe_process(uint32_t pid, const AllocatorFacts& allocator) {
 // collector took for dead because all the threads it knew of were gone.
 bool attach_anew(uint32_t flags) {
   const SessionView session = process.session;
-  if (session.header().follow == Follow::kNone && (flags & kSlotForked) != 0) return false;
+  if (session.board().follow == Follow::kNone && (flags & kSlotForked) != 0) return false;
   if (process.quiet) {
     session.header().filtered.fetch_add(1, std::memory_order_relaxed);
     return false;
@@ -238,6 +238,7 @@ void adopt_session(SessionView session, uint32_t pid, uint64_t code_map,
   fork_detector->attachment = Attachment::kDone;
   process.stamped = false;
   rings_claimed = 0;
+  process.waited_in_vain_at = 0;  // the recorder begins at 1
   process.first_code_map = code_map;
   publish_process(session, claimed, 0, code_map);
 }
@@ -278,13 +279,13 @@ void detach_process() {
   process.recording = false;
 }
 
-bool is_over(const SessionHeader& header) {
-  return header.stopped.load(std::memory_order_relaxed) != 0 ||
-         (header.collector_lock_word.load(std::memory_order_relaxed) & FUTEX_OWNER_DIED) != 0;
+bool is_over(const Board& board) {
+  return board.stopped.load(std::memory_order_relaxed) != 0 ||
+         (board.collector_lock_word.load(std::memory_order_relaxed) & FUTEX_OWNER_DIED) != 0;
 }
 
 bool session_is_over() {
-  return is_over(process.session.header());
+  return is_over(process.session.board());
 }
 
 void wake_collector(SessionHeader& header) {

@@ -33,14 +33,16 @@ static_assert(sizeof(ThreadState) == 64);
 struct Process {
   SessionView session;
   std::atomic<bool> recording;  // false before and after the recording
-  uint32_t stack_frames;        // SessionHeader::stack_frames
-  Unwinding unwinding;          // SessionHeader::unwinding
-  StackSampling sampling;       // by SessionHeader::stack_bytes
+  uint32_t stack_frames;        // Board::stack_frames
+  Unwinding unwinding;          // Board::unwinding
+  StackSampling sampling;       // by Board::stack_bytes
   std::atomic<bool> stamped;    // it has, or had, more than one thread
   // How many filters and modes that forbid system calls (seccomp(2)) are in force or being
   // requested. If any is, we make no system calls. Threads that have a ring go on without waking
   // the collector; others are not recorded.
   std::atomic<uint32_t> quiet;
+  // Board::progress when a thread last waited in vain: until it moves, no other waits.
+  std::atomic<uint32_t> waited_in_vain_at;
   std::atomic<ProcessSlot*> slot;  // this process's, in the session
   // These change when the process joins anew, `serial` last: a reader that sees it sees the others.
   std::atomic<uint32_t> slot_index;
@@ -76,7 +78,7 @@ extern ThreadState unusable_state;
 void detach_process();
 
 // The collector has ended, or was killed.
-bool is_over(const SessionHeader& header);
+bool is_over(const Board& board);
 bool session_is_over();
 // Only if it sleeps.
 void wake_collector(SessionHeader& header);

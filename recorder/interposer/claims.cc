@@ -67,12 +67,13 @@ robust_list_head* registered_list() {
 // Calls `try_claim` until it works, for kPatienceMs at most: the collector frees the claims of dead
 // owners by itself.
 template <typename TryClaim>
-bool claim_patiently(SessionHeader& header, TryClaim try_claim) {
+bool claim_patiently(SessionView session, TryClaim try_claim) {
   if (try_claim()) return true;
-  if (header.on_full != OnFull::kBlock) return false;
-  for (uint32_t waited_ms = 0; waited_ms < kPatienceMs && !is_over(header); ++waited_ms) {
-    header.ring_wanted = 1;
-    wake_collector(header);
+  const Board& board = session.board();
+  if (board.on_full != OnFull::kBlock) return false;
+  for (uint32_t waited_ms = 0; waited_ms < kPatienceMs && !is_over(board); ++waited_ms) {
+    session.header().ring_wanted = 1;
+    wake_collector(session.header());
     nap_ms();
     if (try_claim()) return true;
   }
@@ -132,7 +133,7 @@ ClaimedSlot claim_process_slot(SessionView session) {
     claimed.slot = block != nullptr ? &SessionView::process_in(block, i) : nullptr;
     return claimed.slot != nullptr ? &claimed.slot->lock : nullptr;
   };
-  const bool found = claim_patiently(session.header(), [&] {
+  const bool found = claim_patiently(session, [&] {
     claimed.index = claim_part(claimant, session.header().slots_taken, kProcessSlots, lock_of);
     return claimed.index != kProcessSlots;
   });
@@ -142,10 +143,7 @@ ClaimedSlot claim_process_slot(SessionView session) {
 }
 
 ClaimedRing claim_ring(SessionView session, Claimant::Thread thread, IfNoRing if_no_ring) {
-  SessionHeader& header = session.header();
-  // Read once, because others can write there.
-  const uint32_t said = std::atomic_ref(header.rings).load(std::memory_order_relaxed);
-  const uint32_t rings = said < kRings ? said : kRings;
+  const uint32_t rings = session.board().rings;
   const Claimant claimant(thread);
   ClaimedRing ring;
   const auto lock_of = [&](uint32_t i) {
@@ -154,11 +152,11 @@ ClaimedRing claim_ring(SessionView session, Claimant::Thread thread, IfNoRing if
     return ring.ring != nullptr ? &ring.ring->lock : nullptr;
   };
   const auto try_claim = [&] {
-    ring.index = claim_part(claimant, header.rings_taken, rings, lock_of);
+    ring.index = claim_part(claimant, session.header().rings_taken, rings, lock_of);
     return ring.index != rings;
   };
   const bool found =
-      if_no_ring == IfNoRing::kWait ? claim_patiently(header, try_claim) : try_claim();
+      if_no_ring == IfNoRing::kWait ? claim_patiently(session, try_claim) : try_claim();
   return found ? ring : ClaimedRing{};
 }
 

@@ -73,7 +73,7 @@ void check_request(const ExecRequest& request, const char* preload, Verdict* ver
 // Abstract sockets belong to a network namespace, and so does a thread: a program executed outside
 // of the recorder's could not join. If /proc does not tell, it may try.
 bool left_the_network() {
-  const uint64_t network = process.recording ? process.session.header().network : 0;
+  const uint64_t network = process.recording ? process.session.board().network : 0;
   struct stat info{};
   return network != 0 &&
          raw_syscall(SYS_newfstatat, AT_FDCWD, as_long("/proc/thread-self/ns/net"), as_long(&info),
@@ -83,7 +83,7 @@ bool left_the_network() {
 
 // Whether the session follows programs that this process executes.
 bool session_follows() {
-  return process.recording && process.session.header().follow == Follow::kAll;
+  return process.recording && process.session.board().follow == Follow::kAll;
 }
 
 }  // namespace

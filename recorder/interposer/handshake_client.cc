@@ -89,13 +89,15 @@ long wait_for_welcome(long socket, const Deadline& deadline, msghdr* header) {
 
 // The descriptors of a welcome; -1 if missing.
 struct Descriptors {
+  int board = -1;
   int session = -1;
   int code = -1;
 };
 
 void close(const Descriptors& descriptors) {
-  if (descriptors.session >= 0) raw_syscall(SYS_close, descriptors.session);
-  if (descriptors.code >= 0) raw_syscall(SYS_close, descriptors.code);
+  for (const int file : {descriptors.board, descriptors.session, descriptors.code}) {
+    if (file >= 0) raw_syscall(SYS_close, file);
+  }
 }
 
 Descriptors receive_welcome(long socket, const Deadline& deadline, Welcome* welcome) {
@@ -105,9 +107,12 @@ Descriptors receive_welcome(long socket, const Deadline& deadline, Welcome* welc
   if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS) return {};
   Descriptors descriptors;
   const auto* const sent = reinterpret_cast<const char*>(CMSG_DATA(rights));
-  std::memcpy(&descriptors.session, sent, sizeof(int));
-  if (rights->cmsg_len >= CMSG_LEN(2 * sizeof(int))) {
-    std::memcpy(&descriptors.code, sent + sizeof(int), sizeof(int));
+  size_t at = 0;
+  for (int* const file : {&descriptors.board, &descriptors.session, &descriptors.code}) {
+    if (rights->cmsg_len >= CMSG_LEN(at + sizeof *file)) {
+      std::memcpy(file, sent + at, sizeof *file);
+    }
+    at += sizeof *file;
   }
   if (got == sizeof *welcome && welcome->magic == kHelloMagic &&
       welcome->layout_version == kLayoutVersion) {
@@ -137,18 +142,25 @@ Descriptors shake_hands(long socket, const sockaddr_un& address, socklen_t lengt
   return sent == sizeof hello ? receive_welcome(socket, deadline, welcome) : Descriptors{};
 }
 
-SessionView map_session(int fd) {
-  if (!keeps_its_size(fd, kJoinBytes)) return {};
-  const long base = raw_syscall(SYS_mmap, 0, kJoinBytes, PROT_READ | PROT_WRITE,
-                                MAP_SHARED | MAP_NORESERVE, fd, 0);
-  if (base < 0) return {};
-  raw_syscall(SYS_madvise, base, kJoinBytes, MADV_DONTDUMP);
-  const SessionView session(reinterpret_cast<void*>(base), kJoinBytes);
-  if (session.header().magic == kSessionMagic &&
-      session.header().layout_version == kLayoutVersion) {
-    return session;
-  }
-  raw_syscall(SYS_munmap, base, kJoinBytes);
+// Null if it cannot be mapped.
+void* map_shared(int file, uint64_t bytes, int protection) {
+  if (!keeps_its_size(file, bytes)) return nullptr;
+  const long base =
+      raw_syscall(SYS_mmap, 0, bytes, protection, MAP_SHARED | MAP_NORESERVE, file, 0);
+  if (base < 0) return nullptr;
+  raw_syscall(SYS_madvise, base, bytes, MADV_DONTDUMP);
+  return reinterpret_cast<void*>(base);
+}
+
+SessionView map_session(const Descriptors& files) {
+  void* const board_page = map_shared(files.board, kBoardBytes, PROT_READ);
+  if (board_page == nullptr) return {};
+  Board& board = *static_cast<Board*>(board_page);
+  const bool is_ours = board.magic == kSessionMagic && board.layout_version == kLayoutVersion;
+  void* const parts =
+      is_ours ? map_shared(files.session, kJoinBytes, PROT_READ | PROT_WRITE) : nullptr;
+  if (parts != nullptr) return {board, parts, kJoinBytes};
+  raw_syscall(SYS_munmap, as_long(board_page), kBoardBytes);
   return {};
 }
 
@@ -168,12 +180,15 @@ Joined join_session(const AllocatorFacts& allocator) {
   const Descriptors descriptors = shake_hands(socket, address, length, hello, &welcome);
   const uint32_t recorder = pid_behind(socket);
   raw_syscall(SYS_close, socket);
-  if (descriptors.session < 0) return {};
-  const Joined joined{map_session(descriptors.session), welcome.pid, welcome.code_map, recorder,
+  if (descriptors.session < 0) {
+    close(descriptors);
+    return {};
+  }
+  const Joined joined{map_session(descriptors), welcome.pid, welcome.code_map, recorder,
                       welcome.allocator};
   if (descriptors.code >= 0 && keeps_its_size(descriptors.code, 0)) map_code_file(descriptors.code);
   close(descriptors);
-  if (joined.session.valid() && joined.session.header().follow != Follow::kAll) leave_environment();
+  if (joined.session.valid() && joined.session.board().follow != Follow::kAll) leave_environment();
   return joined;
 }
 

@@ -23,7 +23,7 @@ inline uint64_t kernel_clock_ns() {
 // Makes a system call only if the session has no use for the TSC.
 class WaitClock {
  public:
-  explicit WaitClock(const SessionHeader& header) : ticks_per_ms_(header.ticks_per_ms) {}
+  explicit WaitClock(const Board& board) : ticks_per_ms_(board.ticks_per_ms) {}
 
   uint64_t now() const { return ticks_per_ms_ != 0 ? __rdtsc() : kernel_clock_ns(); }
   uint64_t ticks_per_ms() const { return ticks_per_ms_ != 0 ? ticks_per_ms_ : 1'000'000; }
@@ -35,8 +35,7 @@ class WaitClock {
 // One wait, which starts over whenever the sign of progress changes.
 class Patience {
  public:
-  Patience(const SessionHeader& header, uint64_t sign)
-      : clock_(header), sign_(sign), begin_(clock_.now()) {}
+  Patience(const Board& board, uint64_t sign) : clock_(board), sign_(sign), begin_(clock_.now()) {}
 
   // Whether to go on waiting. After kPatienceMs it asks is_stopped() whether the recorder is.
   template <typename IsStopped>

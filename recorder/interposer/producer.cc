@@ -42,7 +42,7 @@ uint64_t sign_of_progress(const ThreadState& state) {
   const ProcessSlot& slot = *process.slot.load(std::memory_order_relaxed);
   return slot.behind.load(std::memory_order_relaxed) != 0
              ? state.ring->tail.load(std::memory_order_relaxed)
-             : process.session.header().progress.load(std::memory_order_relaxed);
+             : process.session.board().progress.load(std::memory_order_relaxed);
 }
 
 void sleep_until_woken(ThreadState& state) {
@@ -64,12 +64,12 @@ bool recorder_is_stopped() {
 // Waits until the collector has drained a segment's worth. False if Patience ran out without
 // progress, or the session is over.
 bool wait_for_room(ThreadState& state) {
-  SessionHeader& header = process.session.header();
-  if (header.waited_in_vain_at == header.progress) return false;
-  if (process.quiet && header.ticks_per_ms == 0) return false;  // no way to tell the time
+  const Board& board = process.session.board();
+  if (process.waited_in_vain_at == board.progress) return false;
+  if (process.quiet && board.ticks_per_ms == 0) return false;  // no way to tell the time
   RingHeader& ring = *state.ring;
   const bool was_full = is_full(ring, state.head);
-  Patience patience(header, sign_of_progress(state));
+  Patience patience(board, sign_of_progress(state));
   bool lasts = true;
   while (!has_room(state) && !session_is_over() && lasts) {
     if (process.quiet) {
@@ -80,7 +80,7 @@ bool wait_for_room(ThreadState& state) {
     lasts = patience.lasts(sign_of_progress(state), recorder_is_stopped);
   }
   if (!lasts && process.slot.load()->behind == 0) {
-    header.waited_in_vain_at = header.progress.load();
+    process.waited_in_vain_at = board.progress.load();
   }
   ring.producer_waits.store(0);
   if (was_full) {
@@ -93,7 +93,7 @@ bool wait_for_room(ThreadState& state) {
 // Not needed with stamps, which tell the time. Published with the next record.
 void mark_time(ThreadState& state) {
   if (process.stamped.load(std::memory_order_relaxed)) return;
-  if (process.session.header().clock != Clock::kTsc) return;
+  if (process.session.board().clock != Clock::kTsc) return;
   state.words[state.head % kRingWords] = time_mark(__rdtsc());
   in_order();
   ++state.head;
@@ -110,7 +110,7 @@ bool enter_segment(ThreadState& state) {
   }
   if (!has_room(state)) {
     const bool may_wait =
-        process.session.header().on_full == OnFull::kBlock || !is_full(*state.ring, state.head);
+        process.session.board().on_full == OnFull::kBlock || !is_full(*state.ring, state.head);
     if (!may_wait || state.dropping || !wait_for_room(state)) {
       state.dropping = !session_is_over();
       return false;
@@ -131,8 +131,8 @@ bool enter_segment(ThreadState& state) {
 // The call of the hook under way.
 void count_lost_call(const ThreadState& state) {
   RingHeader& ring = *state.ring;
-  const SessionHeader& header = process.session.header();
-  const bool stopped = header.on_full == OnFull::kBlock && process.slot.load()->behind == 0;
+  const bool stopped =
+      process.session.board().on_full == OnFull::kBlock && process.slot.load()->behind == 0;
   (stopped ? ring.lost_stopped : ring.lost_full).fetch_add(1, std::memory_order_relaxed);
   thread_local_state.hook |= kAccounted;
 }

@@ -127,7 +127,7 @@ template <bool kAligned>
   if (!record.ok()) [[unlikely]]
     return;
   record.put(first_word(op, reinterpret_cast<uint64_t>(block), record.stamped(), stack != 0));
-  if (record.stamped()) record.put(take_stamp(process.session.header()));
+  if (record.stamped()) record.put(take_stamp(process.session));
   record.put(size);
   if (kAligned) record.put(alignment);
   if (stack != 0) record.put(stack);
@@ -140,7 +140,7 @@ template <bool kAligned>
   if (!record.ok()) [[unlikely]]
     return;
   record.put(first_word(op, reinterpret_cast<uint64_t>(block), record.stamped()));
-  if (record.stamped()) record.put(take_stamp(process.session.header()));
+  if (record.stamped()) record.put(take_stamp(process.session));
   record.publish();
 }
 
@@ -155,7 +155,7 @@ inline uint64_t resize_begin_stamp(const void* old_block) {
     return 0;
   state->ring->resizing.store(reinterpret_cast<uint64_t>(old_block), std::memory_order_relaxed);
   if (!process.stamped.load(std::memory_order_relaxed)) return 0;
-  return take_stamp(process.session.header());
+  return take_stamp(process.session);
 }
 
 // The resize is over, and its record published or lost.
@@ -173,7 +173,7 @@ inline void record_resize(Op op, const void* old_block, uint64_t size, const voi
     record.put(first_word(op, reinterpret_cast<uint64_t>(block), record.stamped(), stack != 0));
     if (record.stamped()) {
       // If begin_stamp is 0, the second thread came during the call: the begin is before any stamp.
-      record.put(take_stamp(process.session.header()));
+      record.put(take_stamp(process.session));
       record.put(begin_stamp);
     }
     record.put(size);

@@ -1,6 +1,6 @@
 // The messages with which a process joins the session. It connects to the collector's abstract UNIX
-// socket, sends a Hello, and gets a Welcome with a descriptor of the session's memory and, if
-// stacks are walked by tables, one of their file; it maps them and closes the descriptors.
+// socket, sends a Hello, and gets a Welcome with descriptors of the session's board and memory and,
+// if stacks are walked by tables, one of their file; it maps them and closes the descriptors.
 // docs/decisions/0003-session-memory.md says why this is not a file in /dev/shm.
 //
 // Environment: HEAPTAPE_SESSION=NAME:TOKEN, where TOKEN is 32 hexadecimal digits; the socket's name
@@ -51,7 +51,7 @@ struct Welcome {
 };
 static_assert(sizeof(Welcome) == 344);
 
-inline constexpr uint32_t kMostDescriptors = 2;
+inline constexpr uint32_t kMostDescriptors = 3;
 
 // Arguments of sendmsg and recvmsg for `bytes` bytes at `data` and some descriptors.
 struct DescriptorMessage {

@@ -1,5 +1,5 @@
 // The memory that recorded processes share with the collector. docs/architecture.md, "Recording".
-// There is one for each session:
+// For each session there are two files, a Board and
 //
 //   SessionHeader | Notice[kNotices] | block 0 | ... | block kBlocks-1 | words[rings][kRingWords]
 //   block: ProcessSlot[kBlockParts] | RingHeader[kBlockParts]
@@ -20,9 +20,10 @@
 
 namespace heaptape::recorder {
 
-inline constexpr char kSessionName[] = "heaptape-session";     // of its memory, in /proc/PID/maps
+inline constexpr char kSessionName[] = "heaptape-session";  // of its memory, in /proc/PID/maps
+inline constexpr char kBoardName[] = "heaptape-board";
 inline constexpr uint64_t kSessionMagic = 0x316e6f6973736548;  // "Hession1"
-inline constexpr uint32_t kLayoutVersion = 10;
+inline constexpr uint32_t kLayoutVersion = 11;
 
 // Recorded processes, and recorded threads, alive at one time: as many as Linux gives process ids
 // by default. A session has fewer rings if its caller's limits do not allow for all.
@@ -70,7 +71,9 @@ inline void lower(Occupancy& taken, uint32_t index) {
   }
 }
 
-struct alignas(64) SessionHeader {
+// How to record, and how the recorder is. A file of its own, which recorded processes can read and
+// not write: one that is hostile can neither end the recordings of others nor make them wait.
+struct alignas(64) Board {
   uint64_t magic;
   uint32_t layout_version;
   Follow follow;
@@ -86,13 +89,22 @@ struct alignas(64) SessionHeader {
   // the stacks of all calls.
   uint64_t stack_bytes;
 
-  // A futex. A producer whose ring is half full wakes the thread that copies it if that sleeps.
-  alignas(64) std::atomic<CollectorSleep> collector_sleep;
-
   // Grows while the collector works, at least every 10 ms: a waiting thread sees that it lives.
   alignas(64) std::atomic<uint32_t> progress;
-  // `progress` when somebody last waited in vain: until it moves, nobody waits again.
-  std::atomic<uint32_t> waited_in_vain_at;
+
+  // A robust, process-shared pthread mutex that the collector holds while it lives. Its first word
+  // is the futex word of get_robust_list(2): when the collector dies, for any reason, the kernel
+  // sets FUTEX_OWNER_DIED in it.
+  alignas(64) std::atomic<uint32_t> collector_lock_word;
+  uint32_t collector_lock_rest[15];
+};
+static_assert(sizeof(Board) == 192 && alignof(Board) == 64);
+static_assert(offsetof(Board, collector_lock_word) == 128);
+
+// Written by all processes and the recorder.
+struct alignas(64) SessionHeader {
+  // A futex. A producer whose ring is half full wakes the thread that copies it if that sleeps.
+  std::atomic<CollectorSleep> collector_sleep;
 
   // Grows with each claim of a process slot or ring: the collector then looks for it.
   alignas(64) std::atomic<uint32_t> claims;
@@ -111,15 +123,8 @@ struct alignas(64) SessionHeader {
 
   // Clock::kCounter: the next stamp.
   alignas(64) std::atomic<uint64_t> stamp_counter;
-
-  // A robust, process-shared pthread mutex that the collector holds while it lives. Its first word
-  // is the futex word of get_robust_list(2): when the collector dies, for any reason, the kernel
-  // sets FUTEX_OWNER_DIED in it.
-  alignas(64) std::atomic<uint32_t> collector_lock_word;
-  uint32_t collector_lock_rest[15];
 };
-static_assert(sizeof(SessionHeader) == 384 && alignof(SessionHeader) == 64);
-static_assert(offsetof(SessionHeader, collector_lock_word) == 320);
+static_assert(sizeof(SessionHeader) == 192 && alignof(SessionHeader) == 64);
 
 enum class NoticeState : uint32_t { kFree = 0, kClaimed = 1, kReady = 2 };
 
@@ -249,6 +254,8 @@ inline constexpr uint64_t kBlockBytes =
 inline constexpr uint64_t kRingWordsOffset = kBlocksOffset + kBlocks * kBlockBytes;
 inline constexpr uint64_t kRingBytes = uint64_t{kRingWords} * sizeof(uint64_t);
 
+inline constexpr uint64_t kBoardBytes = kPageBytes;
+static_assert(sizeof(Board) <= kBoardBytes);
 constexpr uint64_t session_bytes(uint32_t rings) {
   return kRingWordsOffset + rings * kRingBytes;
 }
@@ -262,8 +269,9 @@ inline constexpr uint64_t kJoinBytes = kBlocksOffset + kBlockBytes;
 class SessionView {
  public:
   constexpr SessionView() = default;
-  SessionView(void* base, uint64_t mapped_bytes)
-      : base_(static_cast<char*>(base)),
+  SessionView(Board& board, void* base, uint64_t mapped_bytes)
+      : board_(&board),
+        base_(static_cast<char*>(base)),
         rings_(mapped_bytes > kJoinBytes
                    ? static_cast<uint32_t>((mapped_bytes - kRingWordsOffset) / kRingBytes)
                    : 0) {}
@@ -271,8 +279,10 @@ class SessionView {
   bool valid() const { return base_ != nullptr; }
   // Whether more than the beginning is mapped, which process(), ring() and words() require.
   bool is_whole() const { return rings_ != 0; }
-  // Rings of a whole session: SessionHeader::rings as it was before others could write there.
+  // Rings of a whole session.
   uint32_t rings() const { return rings_; }
+  // Not to be written by recorded processes, where the page is read-only.
+  Board& board() const { return *board_; }
   char* base() const { return base_; }
   SessionHeader& header() const { return *reinterpret_cast<SessionHeader*>(base_); }
   Notice& notice(uint32_t index) const {
@@ -296,6 +306,7 @@ class SessionView {
   }
 
  private:
+  Board* board_ = nullptr;
   char* base_ = nullptr;
   uint32_t rings_ = 0;
 };

@@ -16,19 +16,20 @@ namespace heaptape::recorder {
 // rdtscp, not rdtsc: it waits for the loads before it. A plain rdtsc may run before the load that
 // gave this thread the pointer has come back, and then a free looks older than the malloc, on
 // another processor, whose block it frees (measured: 1 in a million frees of a hand-over program).
-inline uint64_t take_stamp(SessionHeader& header) {
+inline uint64_t take_stamp(SessionView session) {
   unsigned processor;
-  if (header.clock == Clock::kTsc) [[likely]]
+  if (session.board().clock == Clock::kTsc) [[likely]]
     return __rdtscp(&processor);
-  return header.stamp_counter.fetch_add(1);
+  return session.header().stamp_counter.fetch_add(1);
 }
 
 // The collector's cut. Reading the heads of all rings after this call shows the records stamped up
 // to the cut, and all that happened before them. Every later stamp is above it.
-inline uint64_t stamp_now(SessionHeader& header) {
+inline uint64_t stamp_now(SessionView session) {
   unsigned processor;
-  const uint64_t now =
-      header.clock == Clock::kTsc ? __rdtscp(&processor) : header.stamp_counter.load() - 1;
+  const uint64_t now = session.board().clock == Clock::kTsc
+                           ? __rdtscp(&processor)
+                           : session.header().stamp_counter.load() - 1;
   _mm_lfence();
   return now;
 }

@@ -33,7 +33,7 @@ class FakeSession {
   }
   ~FakeSession() { munmap(base_, kBytes); }
 
-  SessionView view() const { return SessionView(base_, kBytes); }
+  SessionView view() const { return SessionView(board_, base_, kBytes); }
 
   // From now on every call is a malloc.
   void leave_frees_out() { frees_are_unseen_ = true; }
@@ -78,6 +78,7 @@ class FakeSession {
   uint64_t stamp_ = 0;
   bool frees_are_unseen_ = false;
   std::vector<std::array<uint64_t, 4096>> blocks_;  // by ring
+  mutable Board board_{};
   void* base_;
 };
 

@@ -236,5 +236,14 @@ TEST_F(RecordProcesses, EndsWithTheProgramAndNotWithItsDaemon) {
   expect_pairs(read_tape(), 101, 4);
 }
 
+// The board is out of its reach, and nobody's recording depends on the header, which all write.
+TEST_F(RecordProcesses, AreRecordedThoughAChildWritesOverWhatTheyShare) {
+  const Ended ended = record({target_path("scribble")});
+  EXPECT_EQ(ended.status, 0) << ended.describe();
+  const Tape tape = read_tape();
+  expect_pairs(tape, 101, 50'000);
+  EXPECT_EQ(tape.summary.losses.lost_events, 0u);
+}
+
 }  // namespace
 }  // namespace heaptape::tests

@@ -50,9 +50,10 @@ void clear(Part& part) {
 
 void clear_session() {
   const SessionView view = session().view();
+  clear(view.board());
   clear(view.header());
-  view.header().clock = Clock::kCounter;
-  view.header().rings = kRings;
+  view.board().clock = Clock::kCounter;
+  view.board().rings = kRings;
   for (uint32_t i = 0; i < kUsedNotices; ++i) clear(view.notice(i));
   for (uint32_t i = 0; i < kSlots; ++i) clear(view.process(i));
   for (uint32_t i = 0; i < kUsedRings; ++i) {

@@ -49,7 +49,7 @@ struct Simulation {
   std::vector<uint32_t> claims;  // rings that the collector has yet to find
 
   explicit Simulation(uint64_t seed) : random(seed) {}
-  uint64_t stamp() { return stamped ? take_stamp(session.header()) : 0; }
+  uint64_t stamp() { return stamped ? take_stamp(session.view()) : 0; }
   uint64_t take_live() {
     std::swap(live[random.below(live.size())], live.back());
     const uint64_t address = live.back();
@@ -178,7 +178,7 @@ class Interleaving {
       }
       threads_[current_]->step();
       if (threads_.size() < max_threads_ && random.chance(500)) start_thread();
-      if (random.chance(100)) cut_ = stamp_now(simulation_.session.header());
+      if (random.chance(100)) cut_ = stamp_now(simulation_.session.view());
       if (random.chance(100)) drain();
     }
   }
@@ -187,7 +187,7 @@ class Interleaving {
       while (!thread->between_calls()) thread->step();
     }
     drain();
-    cut_ = stamp_now(simulation_.session.header());
+    cut_ = stamp_now(simulation_.session.view());
     drain();
   }
   void check() {

@@ -14,24 +14,29 @@ using namespace recorder;
 
 namespace {
 
+void* map_shared(uint64_t bytes) {
+  void* const base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  HEAPTAPE_CHECK(base != MAP_FAILED);
+  return base;
+}
+
 void raise(Occupancy& taken, uint32_t index) {
   taken.high_water = std::max(taken.high_water.load(), index + 1);
 }
 
 }  // namespace
 
-FakeSession::FakeSession()
-    : base_(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
-                 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
-  HEAPTAPE_CHECK(base_ != MAP_FAILED);
+FakeSession::FakeSession() : board_(map_shared(kBoardBytes)), base_(map_shared(kBytes)) {
   header().stamp_counter = 1;
-  header().clock = Clock::kCounter;
-  header().rings = kRings;
-  header().progress = 1;
+  board().clock = Clock::kCounter;
+  board().rings = kRings;
+  board().progress = 1;
 }
 
 FakeSession::~FakeSession() {
   munmap(base_, kBytes);
+  munmap(board_, kBoardBytes);
 }
 
 ProcessSlot& FakeSession::join(uint32_t slot, uint32_t pid, uint32_t flags) {

@@ -19,7 +19,8 @@ class FakeSession {
   FakeSession(const FakeSession&) = delete;
   FakeSession& operator=(const FakeSession&) = delete;
 
-  recorder::SessionView view() const { return {base_, kBytes}; }
+  recorder::SessionView view() const { return {board(), base_, kBytes}; }
+  recorder::Board& board() const { return *static_cast<recorder::Board*>(board_); }
   recorder::SessionHeader& header() const { return view().header(); }
 
   // Acts as a process that joins. Its serial is slot + 1.
@@ -28,6 +29,7 @@ class FakeSession {
  private:
   static constexpr uint64_t kBytes = recorder::session_bytes(recorder::kRings);
 
+  void* board_;
   void* base_;
 };
 

@@ -72,7 +72,7 @@ Taped read_taped(const std::string& path) {
 LiveSession::LiveSession(const recorder::SessionOptions& options, recorder::Clock clock)
     : memory_(std::move(*recorder::SessionMemory::create(options))),
       handshakes_(std::move(*recorder::HandshakeServer::open())) {
-  memory_->view().header().clock = clock;
+  memory_->view().board().clock = clock;
   member_ = std::thread([this] {
     recorder::adopt_session(
         memory_->view(), static_cast<uint32_t>(getpid()), 0,

@@ -85,16 +85,17 @@ class HandshakeServerTest : public testing::Test {
     tests::write_bytes(dir_.file("session"), "");
     descriptor_.reset(open(dir_.file("session").c_str(), O_RDWR | O_CLOEXEC));
   }
-  void serve(int descriptor) {
-    services_->start({*server_, descriptor, 0, [this] { ++changes_; }});
+  void serve(const SessionFiles& files) {
+    services_->start({*server_, files, 0, [this] { ++changes_; }});
   }
-  void serve() { serve(descriptor_.get()); }
+  SessionFiles files() const { return {descriptor_.get(), descriptor_.get()}; }
+  void serve() { serve(files()); }
   // In this thread.
   void serve_once() {
     std::vector<pollfd> waits;
     server_->add_waits(waits);
     poll(waits.data(), waits.size(), server_->timeout_ms());
-    server_->serve(waits, descriptor_.get());
+    server_->serve(waits, files());
   }
   Hello hello() const {
     Hello hello{kHelloMagic, kLayoutVersion, static_cast<uint32_t>(getpid()), {}, {}};
@@ -312,7 +313,7 @@ class JoiningTest : public HandshakeServerTest {
     auto memory = SessionMemory::create(options);
     ASSERT_TRUE(memory.ok());
     memory_ = std::move(*memory);
-    serve(memory_->descriptor());
+    serve(memory_->files());
   }
   void TearDown() override { services_.reset(); }
   std::unique_ptr<SessionMemory> memory_;
@@ -324,7 +325,7 @@ TEST_F(JoiningTest, GetsTheSessionsHeaders) {
   ASSERT_TRUE(joined.session.valid());
   EXPECT_FALSE(joined.session.is_whole());
   EXPECT_EQ(joined.pid, static_cast<uint32_t>(getpid()));
-  EXPECT_EQ(joined.session.header().on_full, OnFull::kDrop);
+  EXPECT_EQ(joined.session.board().on_full, OnFull::kDrop);
   EXPECT_NE(getenv(kSessionVariable), nullptr);
 }
 
@@ -370,8 +371,13 @@ TEST_F(JoiningTest, StaysOutWhenItsTokenIsWrong) {
 }
 
 TEST_F(JoiningTest, StaysOutOfMemoryThatIsNoSession) {
-  ASSERT_EQ(ftruncate(descriptor_.get(), kJoinBytes), 0);
-  serve();
+  offer({});
+  services_.reset();
+  const base::Descriptor other(memfd_create("board", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_EQ(ftruncate(other.get(), kBoardBytes), 0);
+  ASSERT_EQ(fcntl(other.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
+  services_ = std::move(*ServiceThread::open());
+  serve({other.get(), memory_->files().session});
   EXPECT_FALSE(join(server_->session_value()).session.valid());
 }
 
@@ -379,26 +385,28 @@ TEST_F(JoiningTest, StaysOutOfMemoryThatIsNoSession) {
 TEST_F(JoiningTest, StaysOutOfMemoryThatCanShrink) {
   offer({});
   services_.reset();
-  std::vector<uint8_t> content(kJoinBytes);
-  ASSERT_EQ(pread(memory_->descriptor(), content.data(), content.size(), 0),
-            static_cast<ssize_t>(content.size()));
+  const auto [board, session] = memory_->files();
   struct Memory {
     int seals;
-    uint64_t bytes;
+    uint64_t missing_bytes;
     bool is_joined;
   };
-  for (const Memory& memory :
-       {Memory{F_SEAL_SHRINK, kJoinBytes, true},
-        Memory{F_SEAL_SHRINK, kJoinBytes - kPageBytes, false},
-        Memory{F_SEAL_GROW, kJoinBytes, false}, Memory{0, kJoinBytes, false}}) {
-    const base::Descriptor file(memfd_create("session", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    ASSERT_EQ(write(file.get(), content.data(), memory.bytes), static_cast<ssize_t>(memory.bytes));
-    ASSERT_EQ(fcntl(file.get(), F_ADD_SEALS, memory.seals), 0);
-    services_ = std::move(*ServiceThread::open());
-    serve(file.get());
-    EXPECT_EQ(join(server_->session_value()).session.valid(), memory.is_joined)
-        << memory.seals << ", " << memory.bytes;
-    services_.reset();
+  for (const int original : {board, session}) {
+    const uint64_t bytes = original == board ? kBoardBytes : kJoinBytes;
+    std::vector<uint8_t> content(bytes);
+    ASSERT_EQ(pread(original, content.data(), bytes, 0), static_cast<ssize_t>(bytes));
+    for (const Memory& memory : {Memory{F_SEAL_SHRINK, 0, true}, Memory{F_SEAL_SHRINK, 1, false},
+                                 Memory{F_SEAL_GROW, 0, false}, Memory{0, 0, false}}) {
+      const base::Descriptor file(memfd_create("copy", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+      const uint64_t written = bytes - memory.missing_bytes;
+      ASSERT_EQ(write(file.get(), content.data(), written), static_cast<ssize_t>(written));
+      ASSERT_EQ(fcntl(file.get(), F_ADD_SEALS, memory.seals), 0);
+      services_ = std::move(*ServiceThread::open());
+      serve({original == board ? file.get() : board, original == board ? session : file.get()});
+      EXPECT_EQ(join(server_->session_value()).session.valid(), memory.is_joined)
+          << memory.seals << ", " << memory.missing_bytes << " of " << bytes;
+      services_.reset();
+    }
   }
 }
 
@@ -438,7 +446,7 @@ class StrangersSession {
     const auto server = std::move(*HandshakeServer::open());
     const auto services = std::move(*ServiceThread::open());
     const auto memory = std::move(*SessionMemory::create({}));
-    services->start({*server, memory->descriptor(), 0, [] {}});
+    services->start({*server, memory->files(), 0, [] {}});
     const std::string& text = server->session_value();
     if (write(value, text.data(), text.size()) != static_cast<ssize_t>(text.size())) return 91;
     char byte;

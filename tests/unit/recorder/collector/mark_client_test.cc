@@ -56,7 +56,7 @@ class Recorder {
       waits.clear();
       server_->add_waits(waits);
       poll(waits.data(), waits.size(), 1);
-      server_->serve(waits, -1);
+      server_->serve(waits, {-1, -1});
       for (const MarkRequest& request : server_->take_marks()) {
         last_name_ = request.name;
         const bool is_known = request.pid == kPid;

@@ -483,7 +483,7 @@ TEST_F(ProcessTableTest, LeavesItsRingToAThreadThatCameToAProcessTakenForDead) {
 // Any process of the session can say that there are more.
 TEST_F(ProcessTableTest, AdoptsNoRingBeyondThoseOfItsSession) {
   constexpr uint32_t kFew = 8;
-  const SessionView view(session_.view().base(), session_bytes(kFew));
+  const SessionView view(session_.board(), session_.view().base(), session_bytes(kFew));
   ProcessTable table(backlog_, view, *handshakes_, dir_.file("few.tape"));
   session_.join(0, pid_here());
   RingPen(session_, kFew - 1).write(malloc_record(0x1000));

@@ -147,12 +147,12 @@ TEST_F(RingTapTest, WakesNobodyWhenNobodyWaits) {
 
 // A thread that waits for the recorder sees that it lives.
 TEST_F(RingTapTest, ShowsProgressOnlyWhenItCopies) {
-  const uint32_t progress = session_.header().progress;
+  const uint32_t progress = session_.board().progress;
   pull();
-  EXPECT_EQ(session_.header().progress, progress);
+  EXPECT_EQ(session_.board().progress, progress);
   write(1);
   pull();
-  EXPECT_EQ(session_.header().progress, progress + 1);
+  EXPECT_EQ(session_.board().progress, progress + 1);
 }
 
 TEST_F(RingTapTest, TakesTheMemoryOfAThreadThatIsIdleForASecond) {

@@ -15,7 +15,7 @@ namespace {
 class ServiceThreadTest : public testing::Test {
  protected:
   void start(int target) {
-    services_->start({*server_, -1, target, [this] { ++changes_; }});
+    services_->start({*server_, {-1, -1}, target, [this] { ++changes_; }});
   }
 
   const RecorderSignals signals_;

@@ -22,48 +22,73 @@ std::unique_ptr<SessionMemory> create(const SessionOptions& options = {}) {
 
 TEST(SessionMemory, SaysWhatItIsAndWhatWasAskedFor) {
   const auto memory = create({Follow::kFork, OnFull::kDrop});
-  const SessionHeader& header = memory->view().header();
-  EXPECT_EQ(header.magic, kSessionMagic);
-  EXPECT_EQ(header.layout_version, kLayoutVersion);
-  EXPECT_EQ(header.follow, Follow::kFork);
-  EXPECT_EQ(header.on_full, OnFull::kDrop);
-  EXPECT_EQ(header.clock, choose_clock());
-  EXPECT_EQ(header.stopped, 0u);
-  EXPECT_NE(header.stamp_counter, 0u);
+  const Board& board = memory->view().board();
+  EXPECT_EQ(board.magic, kSessionMagic);
+  EXPECT_EQ(board.layout_version, kLayoutVersion);
+  EXPECT_EQ(board.follow, Follow::kFork);
+  EXPECT_EQ(board.on_full, OnFull::kDrop);
+  EXPECT_EQ(board.clock, choose_clock());
+  EXPECT_EQ(board.stopped, 0u);
+  EXPECT_NE(memory->view().header().stamp_counter, 0u);
   EXPECT_TRUE(memory->view().is_whole());
 }
 
 TEST(SessionMemory, HasTheSizeOfTheLayout) {
   struct stat info{};
-  ASSERT_EQ(fstat(create()->descriptor(), &info), 0);
+  ASSERT_EQ(fstat(create()->files().session, &info), 0);
   EXPECT_EQ(static_cast<uint64_t>(info.st_size), session_bytes(kRings));
 }
 
 TEST(SessionMemory, CannotBeResizedByWhoeverHasIt) {
   const auto memory = create();
-  EXPECT_NE(ftruncate(memory->descriptor(), 0), 0);
-  EXPECT_EQ(errno, EPERM);
-  EXPECT_NE(ftruncate(memory->descriptor(), session_bytes(kRings) * 2), 0);
-  EXPECT_NE(fcntl(memory->descriptor(), F_ADD_SEALS, F_SEAL_WRITE), 0);
+  for (const int file : {memory->files().board, memory->files().session}) {
+    EXPECT_NE(ftruncate(file, 0), 0);
+    EXPECT_EQ(errno, EPERM);
+    EXPECT_NE(ftruncate(file, session_bytes(kRings) * 2), 0);
+    EXPECT_NE(fcntl(file, F_ADD_SEALS, F_SEAL_WRITE), 0);
+  }
 }
 
 TEST(SessionMemory, IsNotHandedToProgramsThatAreExecuted) {
-  EXPECT_NE(fcntl(create()->descriptor(), F_GETFD) & FD_CLOEXEC, 0);
+  const auto memory = create();
+  for (const int file : {memory->files().board, memory->files().session}) {
+    EXPECT_NE(fcntl(file, F_GETFD) & FD_CLOEXEC, 0);
+  }
 }
 
-TEST(SessionMemory, IsSharedWithWhoMapsItsDescriptor) {
+TEST(SessionMemory, IsSharedWithWhoMapsItsFiles) {
   const auto memory = create();
-  void* base =
-      mmap(nullptr, kJoinBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory->descriptor(), 0);
+  const auto [board, session] = memory->files();
+  void* page = mmap(nullptr, kBoardBytes, PROT_READ, MAP_SHARED, board, 0);
+  void* base = mmap(nullptr, kJoinBytes, PROT_READ | PROT_WRITE, MAP_SHARED, session, 0);
+  ASSERT_NE(page, MAP_FAILED);
   ASSERT_NE(base, MAP_FAILED);
-  SessionView(base, kJoinBytes).header().claims = 7;
+  const SessionView theirs(*static_cast<Board*>(page), base, kJoinBytes);
+  theirs.header().claims = 7;
   EXPECT_EQ(memory->view().header().claims, 7u);
+  memory->view().board().progress = 8;
+  EXPECT_EQ(theirs.board().progress, 8u);
   munmap(base, kJoinBytes);
+  munmap(page, kBoardBytes);
+}
+
+TEST(SessionMemory, HasABoardToWhichNobodyElseCanWrite) {
+  const auto memory = create();
+  const int board = memory->files().board;
+  EXPECT_EQ(mmap(nullptr, kBoardBytes, PROT_READ | PROT_WRITE, MAP_SHARED, board, 0), MAP_FAILED);
+  EXPECT_EQ(errno, EPERM);
+  EXPECT_EQ(pwrite(board, "", 1, 0), -1);
+  EXPECT_EQ(errno, EPERM);
+  void* page = mmap(nullptr, kBoardBytes, PROT_READ, MAP_SHARED, board, 0);
+  ASSERT_NE(page, MAP_FAILED);
+  EXPECT_EQ(mprotect(page, kBoardBytes, PROT_READ | PROT_WRITE), -1);
+  EXPECT_EQ(errno, EACCES);
+  munmap(page, kBoardBytes);
 }
 
 TEST(SessionMemory, HoldsTheLockThatSaysThatTheCollectorLives) {
   const auto memory = create();
-  const uint32_t word = memory->view().header().collector_lock_word;
+  const uint32_t word = memory->view().board().collector_lock_word;
   EXPECT_EQ(word & FUTEX_TID_MASK, static_cast<uint32_t>(gettid()));
   EXPECT_EQ(word & FUTEX_OWNER_DIED, 0u);
 }
@@ -81,7 +106,7 @@ TEST(SessionMemory, IsMarkedWhenItsOwnerIsKilled) {
   ASSERT_GE(child, 0);
   if (child == 0) {
     const auto memory = SessionMemory::create({});
-    *static_cast<int*>(shared) = memory.ok() ? (*memory)->descriptor() : -1;
+    *static_cast<int*>(shared) = memory.ok() ? (*memory)->files().board : -1;
     close(ready[1]);
     close(die[1]);
     char byte;
@@ -95,14 +120,14 @@ TEST(SessionMemory, IsMarkedWhenItsOwnerIsKilled) {
       "/proc/" + std::to_string(child) + "/fd/" + std::to_string(*static_cast<int*>(shared));
   const int fd = open(path.c_str(), O_RDWR);
   ASSERT_GE(fd, 0) << path;
-  void* base = mmap(nullptr, kJoinBytes, PROT_READ, MAP_SHARED, fd, 0);
-  ASSERT_NE(base, MAP_FAILED);
-  const auto& word = SessionView(base, kJoinBytes).header().collector_lock_word;
+  void* page = mmap(nullptr, kBoardBytes, PROT_READ, MAP_SHARED, fd, 0);
+  ASSERT_NE(page, MAP_FAILED);
+  const auto& word = static_cast<Board*>(page)->collector_lock_word;
   EXPECT_EQ(word & FUTEX_OWNER_DIED, 0u);
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   EXPECT_NE(word & FUTEX_OWNER_DIED, 0u);
-  munmap(base, kJoinBytes);
+  munmap(page, kBoardBytes);
   munmap(shared, sizeof(int));
   for (const int open_fd : {fd, ready[0], die[0], die[1]}) close(open_fd);
 }
@@ -110,19 +135,19 @@ TEST(SessionMemory, IsMarkedWhenItsOwnerIsKilled) {
 TEST(SessionMemory, EndsWhateverRecordedProcessesWroteIntoItsLock) {
   auto memory = create();
   auto* const nowhere = reinterpret_cast<__pthread_internal_list*>(uint64_t{0x4141414141414141});
-  void* const lock = &memory->view().header().collector_lock_word;
+  void* const lock = &memory->view().board().collector_lock_word;
   static_cast<pthread_mutex_t*>(lock)->__data.__list = {nowhere, nowhere};
   memory.reset();
-  EXPECT_NE(create()->view().header().collector_lock_word, 0u);
+  EXPECT_NE(create()->view().board().collector_lock_word, 0u);
 }
 
 TEST(SessionMemory, TellsProducersWhenItEnds) {
   auto memory = create();
-  void* base = mmap(nullptr, kJoinBytes, PROT_READ, MAP_SHARED, memory->descriptor(), 0);
-  ASSERT_NE(base, MAP_FAILED);
+  void* page = mmap(nullptr, kBoardBytes, PROT_READ, MAP_SHARED, memory->files().board, 0);
+  ASSERT_NE(page, MAP_FAILED);
   memory.reset();
-  EXPECT_EQ(SessionView(base, kJoinBytes).header().stopped, 1u);
-  munmap(base, kJoinBytes);
+  EXPECT_EQ(static_cast<Board*>(page)->stopped, 1u);
+  munmap(page, kBoardBytes);
 }
 
 }  // namespace

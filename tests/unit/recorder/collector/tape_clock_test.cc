@@ -22,10 +22,10 @@ constexpr bool kStamp = true, kMark = false;
 
 class TapeClockTest : public testing::Test {
  protected:
-  static const SessionHeader& with_tsc(SessionHeader& header) {
-    header.clock = Clock::kTsc;
-    header.ticks_per_ms = kTicksPerMs;
-    return header;
+  static const Board& with_tsc(Board& board) {
+    board.clock = Clock::kTsc;
+    board.ticks_per_ms = kTicksPerMs;
+    return board;
   }
   // At `ms` since the start, when the TSC was kTicksPerMs times that.
   void begin_drain(uint64_t ms) { clock_.begin_drain(ms * kTicksPerMs, kStartNs + ms * kMs); }
@@ -62,7 +62,7 @@ class TapeClockTest : public testing::Test {
   std::unique_ptr<schema::TapeWriter> tape_ =
       std::move(*schema::TapeWriter::create(dir_.file("t"), tests::sample_header()));
   tests::FakeSession session_;
-  TapeClock clock_{with_tsc(session_.header()), tape_->encoder(), kStartNs};
+  TapeClock clock_{with_tsc(session_.board()), tape_->encoder(), kStartNs};
 };
 
 TEST_F(TapeClockTest, GivesEveryFewHundredCallsTheirTime) {

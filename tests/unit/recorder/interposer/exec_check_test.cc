@@ -27,7 +27,7 @@ class ExecCheckTest : public testing::Test {
     judge_exec(request, &verdict);
     return verdict;
   }
-  SessionHeader& header() const { return session_.view().header(); }
+  Board& board() const { return session_.view().board(); }
 
   tests::TempDir dir_;
 
@@ -42,18 +42,18 @@ TEST_F(ExecCheckTest, FindsNothingAgainstAProgramInTheRecordersNetwork) {
 }
 
 TEST_F(ExecCheckTest, NamesAnotherNetwork) {
-  ++header().network;
+  ++board().network;
   EXPECT_EQ(judge("/bin/true").reason, Unrecorded::kNetwork);
 }
 
 // The recorder has no /proc.
 TEST_F(ExecCheckTest, LetsAProgramTryWhereTheRecordersNetworkIsNotKnown) {
-  header().network = 0;
+  board().network = 0;
   EXPECT_EQ(judge("/bin/true").reason, Unrecorded::kNone);
 }
 
 TEST_F(ExecCheckTest, NamesWhatHoldsInEveryNetworkFirst) {
-  ++header().network;
+  ++board().network;
   const std::string program = dir_.file("program");
   const auto elf = tests::elf_header<Elf64_Ehdr>(ET_DYN, EM_AARCH64);
   tests::write_bytes(program, {reinterpret_cast<const char*>(&elf), sizeof elf});

@@ -179,7 +179,7 @@ TEST(Producer, WakesAThreadThatSleepsOnTheSessionsFutex) {
 
 TEST(Producer, StopsWhenTheSessionIsOver) {
   const LiveSession session;
-  session.view().header().stopped = 1;
+  session.view().board().stopped = 1;
   in_a_thread([] {
     free_at(16);
     EXPECT_FALSE(process.recording);
@@ -192,7 +192,7 @@ TEST(Producer, StopsWithinASegmentWhenTheSessionEnds) {
   const LiveSession session;
   in_a_thread([&session] {
     free_at(16);
-    session.view().header().stopped = 1;
+    session.view().board().stopped = 1;
     for (uint64_t i = 0; i < kSegmentWords; ++i) free_at(i);
     EXPECT_FALSE(process.recording);
   });
@@ -204,11 +204,11 @@ TEST(Producer, StopsWhenTheCollectorDied) {
   const LiveSession session;
   in_a_thread([&session] {
     for (uint64_t i = 0; i < kFreesInRing; ++i) free_at(i);
-    session.view().header().collector_lock_word |= FUTEX_OWNER_DIED;
+    session.view().board().collector_lock_word |= FUTEX_OWNER_DIED;
     free_at(16);
     EXPECT_FALSE(process.recording);
   });
-  session.view().header().collector_lock_word &= ~uint32_t{FUTEX_OWNER_DIED};
+  session.view().board().collector_lock_word &= ~uint32_t{FUTEX_OWNER_DIED};
   EXPECT_EQ(session.view().ring(0).stalls, 0u);
 }
 
@@ -356,7 +356,6 @@ TEST(Producer, JoinsAnewUnderThePidByWhichTheCollectorKnowsIt) {
 // Any other process of the session can write there.
 TEST(Producer, TakesNoRingBeyondThoseOfTheLayout) {
   const LiveSession session;
-  session.view().header().rings = UINT32_MAX;
   session.view().header().rings_taken.lowest_free = UINT32_MAX - 1;
   in_a_thread([] { free_at(16); });
   EXPECT_LE(session.view().header().rings_taken.high_water, kRings);

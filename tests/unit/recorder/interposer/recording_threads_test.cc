@@ -390,7 +390,7 @@ TEST(RecordingThreads, ArePlacedInTime) {
 
 TEST(RecordingThreads, SeeThatARecorderWithNothingToDoLives) {
   LiveSession session;
-  const auto& progress = session.view().header().progress;
+  const auto& progress = session.view().board().progress;
   session.collect([&] {
     const uint32_t before = progress;
     EXPECT_TRUE(tests::wait_until([&] { return progress - before > 3; }));

@@ -67,39 +67,40 @@ TEST(SessionLayout, RingHoldsWholeSegmentsAndSegmentsHoldRecords) {
 }
 
 TEST(SessionLayout, ViewOfTheHeadersKnowsThatItIsNotWhole) {
+  Board board{};
   char base[1];
   EXPECT_FALSE(SessionView().valid());
-  EXPECT_TRUE(SessionView(base, session_bytes(1024)).is_whole());
-  EXPECT_FALSE(SessionView(base, kJoinBytes).is_whole());
+  EXPECT_TRUE(SessionView(board, base, session_bytes(1024)).is_whole());
+  EXPECT_FALSE(SessionView(board, base, kJoinBytes).is_whole());
 }
 
 // What the merge needs of either clock: later is never less, and nothing taken before a cut is
 // above it.
 class StampTest : public testing::TestWithParam<Clock> {
  protected:
-  void SetUp() override { session_.header().clock = GetParam(); }
+  void SetUp() override { session_.board().clock = GetParam(); }
   tests::FakeSession session_;
 };
 
 TEST_P(StampTest, GrowsAndIsNeverZero) {
   uint64_t last = 0;
   for (int i = 0; i < 1000; ++i) {
-    const uint64_t stamp = take_stamp(session_.header());
+    const uint64_t stamp = take_stamp(session_.view());
     EXPECT_GT(stamp, last);
     last = stamp;
   }
 }
 
 TEST_P(StampTest, CutIsNotBelowWhatWasTakenBefore) {
-  const uint64_t before = take_stamp(session_.header());
-  EXPECT_LE(before, stamp_now(session_.header()));
+  const uint64_t before = take_stamp(session_.view());
+  EXPECT_LE(before, stamp_now(session_.view()));
 }
 
 // Else a record could be merged before one that it depends on, which was published too late to be
 // seen.
 TEST_P(StampTest, CutIsBelowWhatIsTakenAfterwards) {
-  const uint64_t cut = stamp_now(session_.header());
-  EXPECT_LT(cut, take_stamp(session_.header()));
+  const uint64_t cut = stamp_now(session_.view());
+  EXPECT_LT(cut, take_stamp(session_.view()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Clocks, StampTest, testing::Values(Clock::kTsc, Clock::kCounter),
