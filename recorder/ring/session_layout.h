@@ -72,7 +72,7 @@ inline void lower(Occupancy& taken, uint32_t index) {
 }
 
 // How to record, and how the recorder is. A file of its own, which recorded processes can read and
-// not write: one that is hostile can neither end the recordings of others nor make them wait.
+// not write: one that is hostile cannot end the recordings of others here.
 struct alignas(64) Board {
   uint64_t magic;
   uint32_t layout_version;
