@@ -106,6 +106,7 @@ Clock choose_clock() {
 }
 
 Result<std::unique_ptr<SessionMemory>> SessionMemory::create(const SessionOptions& options) {
+  HEAPTAPE_ASSIGN_OR_RETURN(File board, create_board());
   uint32_t rings = kRings;
   auto parts = create_parts(rings);
   while (!parts.ok() && rings > kFewestRings) {
@@ -113,7 +114,6 @@ Result<std::unique_ptr<SessionMemory>> SessionMemory::create(const SessionOption
     parts = create_parts(rings);
   }
   if (!parts.ok()) return parts.error();
-  HEAPTAPE_ASSIGN_OR_RETURN(File board, create_board());
   std::unique_ptr<SessionMemory> memory(new SessionMemory(std::move(board), std::move(*parts)));
   HEAPTAPE_RETURN_IF_ERROR(memory->initialise(options, rings));
   return memory;
@@ -126,7 +126,7 @@ Result<SessionMemory::File> SessionMemory::create_board() {
   }
   HEAPTAPE_RETURN_IF_ERROR(allocate(file.get(), 0, kBoardBytes));
   HEAPTAPE_ASSIGN_OR_RETURN(base::Mapping mapping, map(file, kBoardBytes));
-  // Ours stays writable. Unknown before Linux 5.1.
+  // Our mapping stays writable. Kernels before 5.1 do not know this seal.
   static_cast<void>(seal(file, F_SEAL_FUTURE_WRITE));
   HEAPTAPE_RETURN_IF_ERROR(seal(file, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL));
   return File{std::move(file), std::move(mapping)};

@@ -69,12 +69,12 @@ uint32_t own_pid() {
 }
 
 uint32_t stack_frames_of(const Board& board) {
-  const uint32_t frames = board.stack_frames;
+  const uint32_t frames = static_cast<const volatile uint32_t&>(board.stack_frames);
   return frames < kMostStackFrames ? frames : kMostStackFrames;
 }
 
 uint64_t stack_bytes_of(const Board& board) {
-  const uint64_t bytes = board.stack_bytes;
+  const uint64_t bytes = static_cast<const volatile uint64_t&>(board.stack_bytes);
   return bytes < kMostStackBytes ? bytes : kMostStackBytes;
 }
 
@@ -238,7 +238,7 @@ void adopt_session(SessionView session, uint32_t pid, uint64_t code_map,
   fork_detector->attachment = Attachment::kDone;
   process.stamped = false;
   rings_claimed = 0;
-  process.waited_in_vain_at = 0;  // the recorder begins at 1
+  process.waited_in_vain_at = 0;
   process.first_code_map = code_map;
   publish_process(session, claimed, 0, code_map);
 }

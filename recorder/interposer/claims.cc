@@ -143,7 +143,9 @@ ClaimedSlot claim_process_slot(SessionView session) {
 }
 
 ClaimedRing claim_ring(SessionView session, Claimant::Thread thread, IfNoRing if_no_ring) {
-  const uint32_t rings = session.board().rings;
+  // Read once, because others could write there before Linux 5.1.
+  const uint32_t said = std::atomic_ref(session.board().rings).load(std::memory_order_relaxed);
+  const uint32_t rings = said < kRings ? said : kRings;
   const Claimant claimant(thread);
   ClaimedRing ring;
   const auto lock_of = [&](uint32_t i) {

@@ -61,15 +61,17 @@ bool recorder_is_stopped() {
   return process.quiet || is_stopped(process.recorder);
 }
 
-// Waits until the collector has drained a segment's worth. False if Patience ran out without
-// progress, or the session is over.
+// Waits until the collector has drained a segment's worth, or has opened the ring, which takes it
+// microseconds: no progress is a reason to wait longer for that. False if Patience ran out, or the
+// session is over.
 bool wait_for_room(ThreadState& state) {
   const Board& board = process.session.board();
   if (process.waited_in_vain_at == board.progress) return false;
   if (process.quiet && board.ticks_per_ms == 0) return false;  // no way to tell the time
   RingHeader& ring = *state.ring;
   const bool was_full = is_full(ring, state.head);
-  Patience patience(board, sign_of_progress(state));
+  const auto sign = [&] { return was_full ? sign_of_progress(state) : 0; };
+  Patience patience(board, sign());
   bool lasts = true;
   while (!has_room(state) && !session_is_over() && lasts) {
     if (process.quiet) {
@@ -77,7 +79,7 @@ bool wait_for_room(ThreadState& state) {
     } else {
       sleep_until_woken(state);
     }
-    lasts = patience.lasts(sign_of_progress(state), recorder_is_stopped);
+    lasts = patience.lasts(sign(), recorder_is_stopped);
   }
   if (!lasts && process.slot.load()->behind == 0) {
     process.waited_in_vain_at = board.progress.load();

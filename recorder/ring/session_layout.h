@@ -71,8 +71,8 @@ inline void lower(Occupancy& taken, uint32_t index) {
   }
 }
 
-// How to record, and how the recorder is. A file of its own, which recorded processes can read and
-// not write: one that is hostile cannot end the recordings of others here.
+// The settings of the session and the state of the recorder. A file of its own, to which recorded
+// processes cannot write from Linux 5.1 on: none can say here that the recording is over.
 struct alignas(64) Board {
   uint64_t magic;
   uint32_t layout_version;
@@ -281,7 +281,7 @@ class SessionView {
   bool is_whole() const { return rings_ != 0; }
   // Rings of a whole session.
   uint32_t rings() const { return rings_; }
-  // Not to be written by recorded processes, where the page is read-only.
+  // Read-only in recorded processes.
   Board& board() const { return *board_; }
   char* base() const { return base_; }
   SessionHeader& header() const { return *reinterpret_cast<SessionHeader*>(base_); }

@@ -39,7 +39,7 @@ constexpr uint64_t gather(uint64_t spread_value) {
 inline constexpr uint64_t kContinuationBits = 0x8080808080808080;
 
 // Writes the varint at `out` and returns where it ends. Writes up to kMaxVarintBytes bytes, used or
-// not: no jump depends on the length of most.
+// not. One jump depends on the length of most: for more than 14 bits.
 inline uint8_t* write_varint(uint8_t* out, uint64_t value) {
   if (value < 1 << 14) [[likely]] {
     const uint64_t has_more = value >= 0x80 ? 1 : 0;

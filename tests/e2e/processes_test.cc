@@ -236,7 +236,7 @@ TEST_F(RecordProcesses, EndsWithTheProgramAndNotWithItsDaemon) {
   expect_pairs(read_tape(), 101, 4);
 }
 
-// The board is out of its reach, and nobody's recording depends on the header, which all write.
+// It cannot reach the board, and what it does to the header ends nobody's recording.
 TEST_F(RecordProcesses, AreRecordedThoughAChildWritesOverWhatTheyShare) {
   const Ended ended = record({target_path("scribble")});
   EXPECT_EQ(ended.status, 0) << ended.describe();

@@ -166,6 +166,27 @@ TEST(WaitingProducer, GivesUpOnARecorderThatIsStoppedWhileTheRingIsClosed) {
   EXPECT_EQ(ring.lost_stopped, 3u);
 }
 
+// Another process of the session closed it, say.
+TEST(WaitingProducer, GivesUpOnARingThatStaysClosedHoweverBusyTheRecorderIs) {
+  const LiveSession session;
+  std::atomic<bool> over{false};
+  std::thread collector([&] {
+    while (!over) {
+      session.view().board().progress++;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  });
+  RingHeader& ring = session.view().ring(0);
+  in_a_thread([&ring] {
+    for (uint64_t i = 0; i < kFreesInSegment; ++i) free_at(16);
+    ring.closed = 1;
+    for (int i = 0; i < 3; ++i) free_at(16);
+  });
+  over = true;
+  collector.join();
+  EXPECT_EQ(ring.lost_stopped, 3u);
+}
+
 TEST(WaitingProducer, GivesUpWhenItsTapeIsBehindHoweverBusyTheRecorderIs) {
   const LiveSession session;
   std::atomic<bool> over{false};
