@@ -61,9 +61,9 @@ bool recorder_is_stopped() {
   return process.quiet || is_stopped(process.recorder);
 }
 
-// Waits until the collector has drained a segment's worth, or has opened the ring, which takes it
-// microseconds: no progress is a reason to wait longer for that. False if Patience ran out, or the
-// session is over.
+// Waits until the collector has drained a segment's worth or opened the ring again. It opens a ring
+// within microseconds, so what it does elsewhere is no reason to wait longer for that. False if
+// Patience ran out, or the session is over.
 bool wait_for_room(ThreadState& state) {
   const Board& board = process.session.board();
   if (process.waited_in_vain_at == board.progress) return false;

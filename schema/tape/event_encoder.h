@@ -100,8 +100,8 @@ class EventEncoder {
   static constexpr size_t kPassEvents = 256;
   // Room for a varint of each. A column then takes as much memory as it uses.
   using PassBytes = std::array<uint8_t, kPassEvents * kMaxVarintBytes>;
-  // Of some of the events of a pass. Not in bytes: whatever is stored as a byte may be part of any
-  // object, so the compiler would load members again behind each.
+  // Of some of the events of a pass. Not uint8_t, which may alias anything: the compiler would
+  // reload the encoder's members after each store.
   using Indices = std::span<const uint16_t>;
   using Ages = std::array<uint32_t, kPassEvents>;
   // What the table says of the events of a pass.

@@ -203,6 +203,14 @@ TEST(WaitingProducer, GivesUpWhenItsTapeIsBehindHoweverBusyTheRecorderIs) {
   EXPECT_EQ(session.view().ring(0).lost_full, 1u);
 }
 
+// Before Linux 5.1 any other process of the session can write there.
+TEST(WaitingProducer, GivesUpWhateverTheSessionSaysOfTheClock) {
+  const LiveSession session;
+  session.view().board().ticks_per_ms = 1;
+  in_a_thread([] { overfill_ring(1); });
+  EXPECT_EQ(session.view().ring(0).lost_stopped, 1u);
+}
+
 TEST(WaitingProducer, GivesUpWithoutASystemCallWhereNoneIsAllowed) {
   const LiveSession session;
   const RingHeader& ring = session.view().ring(0);
