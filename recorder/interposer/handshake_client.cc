@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <initializer_list>
 
 #include "recorder/interposer/code_view.h"
 #include "recorder/interposer/environment.h"
