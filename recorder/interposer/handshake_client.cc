@@ -79,13 +79,24 @@ uint32_t pid_behind(long socket) {
   return static_cast<uint32_t>(recorder_behind(socket).pid);
 }
 
-long wait_for_welcome(long socket, const Deadline& deadline, msghdr* header) {
+bool is_heard(long socket, const Deadline& deadline) {
   for (;;) {
-    const long got = uninterrupted(deadline, [=] {
+    uint64_t magic = 0;
+    const long got = uninterrupted(
+        deadline, [&] { return raw_syscall(SYS_recvfrom, socket, as_long(&magic), sizeof magic); });
+    if (got == sizeof magic) return magic == kHeardMagic;
+    if (got != -EAGAIN || deadline.has_passed() || is_stopped(pid_behind(socket))) return false;
+  }
+}
+
+long wait_for_welcome(long socket, const Deadline& deadline, msghdr* header) {
+  long got;
+  do {
+    got = uninterrupted(deadline, [=] {
       return raw_syscall(SYS_recvmsg, socket, as_long(header), MSG_CMSG_CLOEXEC);
     });
-    if (got != -EAGAIN || deadline.has_passed() || is_stopped(pid_behind(socket))) return got;
-  }
+  } while (got == -EAGAIN && !deadline.has_passed());
+  return got;
 }
 
 // The descriptors of a welcome; -1 if missing.
@@ -140,7 +151,8 @@ Descriptors shake_hands(long socket, const sockaddr_un& address, socklen_t lengt
   const long sent = uninterrupted(deadline, [&] {
     return raw_syscall(SYS_sendto, socket, as_long(&hello), sizeof hello, MSG_NOSIGNAL);
   });
-  return sent == sizeof hello ? receive_welcome(socket, deadline, welcome) : Descriptors{};
+  if (sent != sizeof hello || !is_heard(socket, deadline)) return {};
+  return receive_welcome(socket, deadline, welcome);
 }
 
 // Null if it cannot be mapped.

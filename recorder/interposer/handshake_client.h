@@ -19,8 +19,8 @@ struct Joined {
 // Reads HEAPTAPE_SESSION, connects, maps. Trusts a recorder only if it runs as root or as this
 // process's own user, and only memory that cannot shrink. Makes only raw system calls, leaves no
 // descriptor open, and waits kPatienceMs at most for a recorder that is stopped, kLongPatienceMs
-// for any. Unless the session follows exec, removes itself from the environment that the process
-// hands on.
+// for one that runs or has heard us. Unless the session follows exec, removes itself from the
+// environment that the process hands on.
 Joined join_session(const AllocatorFacts& allocator);
 
 }  // namespace heaptape::recorder

@@ -1,6 +1,7 @@
 // The messages with which a process joins the session. It connects to the collector's abstract UNIX
-// socket, sends a Hello, and gets a Welcome with descriptors of the session's board and memory and,
-// if stacks are walked by tables, one of their file; it maps them and closes the descriptors.
+// socket and sends a Hello. It gets a kHeardMagic at once, and when the collector knows who it is a
+// Welcome with descriptors of the session's board and memory and, if stacks are walked by tables,
+// one of their file; it maps them and closes the descriptors.
 // docs/decisions/0003-session-memory.md says why this is not a file in /dev/shm.
 //
 // Environment: HEAPTAPE_SESSION=NAME:TOKEN, where TOKEN is 32 hexadecimal digits; the socket's name
@@ -23,6 +24,9 @@ inline constexpr char kSocketPrefix[] = "heaptape-";
 inline constexpr uint32_t kTokenDigits = 32;
 inline constexpr uint32_t kMaxSessionName = 64;
 inline constexpr uint64_t kHelloMagic = 0x316f6c6c65687468;  // "hthello1"
+// All that the collector says before the Welcome: that it is not stopped, which a process in a
+// container has no other way to see, and may take its time.
+inline constexpr uint64_t kHeardMagic = 0x3164726165687468;  // "hthheard1"
 // All that a process says to a server that it does not trust
 // (recorder/interposer/handshake_client.h): the server is then either not the recorder, or has no
 // uid in the process's user namespace.

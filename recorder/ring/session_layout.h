@@ -23,7 +23,7 @@ namespace heaptape::recorder {
 inline constexpr char kSessionName[] = "heaptape-session";  // of its memory, in /proc/PID/maps
 inline constexpr char kBoardName[] = "heaptape-board";
 inline constexpr uint64_t kSessionMagic = 0x316e6f6973736548;  // "Hession1"
-inline constexpr uint32_t kLayoutVersion = 11;
+inline constexpr uint32_t kLayoutVersion = 12;
 
 // Recorded processes, and recorded threads, alive at one time: as many as Linux gives process ids
 // by default. A session has fewer rings if its caller's limits do not allow for all.

@@ -49,6 +49,9 @@ class Client {
 
   // Waits for an answer. True: accepted, with a descriptor. False: rejected.
   bool is_accepted() {
+    uint64_t magic = 0;
+    if (recv(socket_.get(), &magic, sizeof magic, 0) != sizeof magic) return false;
+    if (magic != kHeardMagic) return false;
     iovec data{&welcome_, sizeof welcome_};
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
     msghdr message{};
@@ -347,6 +350,79 @@ TEST_F(JoiningTest, KeepsTheSessionFromProgramsThatAreNotFollowed) {
   EXPECT_EQ(getenv(kSessionVariable), nullptr);
   EXPECT_STREQ(getenv("LD_PRELOAD"), "liba.so:libb.so");
   unsetenv("LD_PRELOAD");
+}
+
+// A server of its own, in a process of its own, which is stopped once it has heard the one client.
+class StoppingServer {
+ public:
+  explicit StoppingServer(const SessionFiles& files) : socket_(listening_socket()) {
+    pid_ = fork();
+    if (pid_ == 0) {
+      listen(socket_.get(), 1);  // whose process is then taken for the recorder
+      serve(files);
+      _exit(0);
+    }
+  }
+  ~StoppingServer() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  StoppingServer(const StoppingServer&) = delete;
+  StoppingServer& operator=(const StoppingServer&) = delete;
+
+  std::string session_value() const { return name_ + ":" + std::string(kTokenDigits, 'a'); }
+  // Lets it go on some time after it has stopped.
+  void resume_after(std::chrono::milliseconds time) const {
+    int status = 0;
+    EXPECT_EQ(waitpid(pid_, &status, WUNTRACED), pid_);
+    EXPECT_TRUE(WIFSTOPPED(status));
+    std::this_thread::sleep_for(time);
+    kill(pid_, SIGCONT);
+  }
+
+ private:
+  base::Descriptor listening_socket() const {
+    base::Descriptor result(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    const std::string path = std::string(1, '\0') + kSocketPrefix + name_;
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, path.data(), path.size());
+    const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size());
+    EXPECT_EQ(bind(result.get(), reinterpret_cast<const sockaddr*>(&address), length), 0);
+    EXPECT_EQ(listen(result.get(), 1), 0);
+    return result;
+  }
+  void serve(const SessionFiles& files) const {
+    const base::Descriptor client(accept(socket_.get(), nullptr, nullptr));
+    Hello hello{};
+    recv(client.get(), &hello, sizeof hello, 0);
+    send(client.get(), &kHeardMagic, sizeof kHeardMagic, 0);
+    raise(SIGSTOP);
+    Welcome welcome{kHelloMagic, kLayoutVersion, hello.pid, 0, hello.allocator};
+    const int descriptors[] = {files.board, files.session};
+    DescriptorMessage message(&welcome, sizeof welcome);
+    message.header.msg_controllen = CMSG_SPACE(sizeof descriptors);
+    cmsghdr* const rights = CMSG_FIRSTHDR(&message.header);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof descriptors);
+    std::memcpy(CMSG_DATA(rights), descriptors, sizeof descriptors);
+    sendmsg(client.get(), &message.header, 0);
+  }
+
+  const std::string name_ = "test-" + std::to_string(getpid());
+  base::Descriptor socket_;
+  pid_t pid_ = 0;
+};
+
+// In a container it cannot look whether the recorder runs; it was told so.
+TEST_F(JoiningTest, IsPatientWithARecorderThatHasHeardIt) {
+  memory_ = std::move(*SessionMemory::create({}));
+  const StoppingServer server(memory_->files());
+  std::thread resumes([&] { server.resume_after(std::chrono::milliseconds(3 * kPatienceMs)); });
+  const Joined joined = join(server.session_value());
+  resumes.join();
+  EXPECT_TRUE(joined.session.valid());
 }
 
 TEST_F(JoiningTest, StaysOutWithoutASession) {
