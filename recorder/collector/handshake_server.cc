@@ -191,7 +191,8 @@ void HandshakeServer::answer(int connection, const Hello& hello, const SessionFi
   const auto peer = peer_of(connection);
   if (!peer) return;
   const auto pid = static_cast<uint32_t>(peer->pid);
-  send(connection, &kHeardMagic, sizeof kHeardMagic, MSG_NOSIGNAL);
+  while (send(connection, &kHeardMagic, sizeof kHeardMagic, MSG_NOSIGNAL) < 0 && errno == EINTR) {
+  }
   // Now, while it waits for us: a short-lived process may be gone when the collector gets to it.
   ProcessIdentity identity = identify_process(pid, code_);
   if (is_own_ctl(identity, pid)) return;  // it runs unrecorded
