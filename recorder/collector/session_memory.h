@@ -33,10 +33,9 @@ struct SessionFiles {
 // Guarantees:
 // - Nobody who gets its files can change their size, so they are never cut off under their users.
 // - From Linux 5.1 on nobody else can write to the board.
-// - It has room for as many threads as the limits of the caller allow, 1,024 at least.
-// - The headers of the first thousand rings and the first ring have their memory from the start;
-// the
-//   others get theirs when they are first written.
+// - It has room for as many threads as the limits of the caller allow, 256 at least.
+// - The first thousand ring headers and the first ring have their memory from the start; the others
+//   get theirs when they are first written.
 // - While it lives it holds the collector's lock. If its thread dies, however that happens, the
 //   kernel marks the lock, and producers stop.
 // - Its destructor tells producers that the session is over. What they have mapped stays theirs.

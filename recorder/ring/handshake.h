@@ -24,9 +24,9 @@ inline constexpr char kSocketPrefix[] = "heaptape-";
 inline constexpr uint32_t kTokenDigits = 32;
 inline constexpr uint32_t kMaxSessionName = 64;
 inline constexpr uint64_t kHelloMagic = 0x316f6c6c65687468;  // "hthello1"
-// All that the collector says before the Welcome: that it is not stopped, which a process in a
-// container has no other way to see, and may take its time.
-inline constexpr uint64_t kHeardMagic = 0x3164726165687468;  // "hthheard1"
+// The collector sends this before it looks up who the process is: a process in a container cannot
+// see otherwise that the collector runs.
+inline constexpr uint64_t kHeardMagic = 0x3164726165687468;  // "htheard1"
 // All that a process says to a server that it does not trust
 // (recorder/interposer/handshake_client.h): the server is then either not the recorder, or has no
 // uid in the process's user namespace.

@@ -30,18 +30,31 @@ namespace {
 
 constexpr uid_t kStranger = 65534;
 
+// The address of a server.
+struct Address {
+  explicit Address(const std::string& session_value) {
+    const std::string name = session_value.substr(0, session_value.find(':'));
+    const std::string path = std::string(1, '\0') + kSocketPrefix + name;
+    unix_address.sun_family = AF_UNIX;
+    std::memcpy(unix_address.sun_path, path.data(), path.size());
+    length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size());
+  }
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&unix_address); }
+
+  sockaddr_un unix_address{};
+  socklen_t length;
+};
+
+base::Descriptor new_socket() {
+  return base::Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+}
+
 // A process that connects, in good faith or not.
 class Client {
  public:
-  explicit Client(const std::string& session_value)
-      : socket_(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {
-    const std::string name = session_value.substr(0, session_value.find(':'));
-    const std::string path = std::string(1, '\0') + kSocketPrefix + name;
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path, path.data(), path.size());
-    const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size());
-    EXPECT_EQ(connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), length), 0);
+  explicit Client(const std::string& session_value) : socket_(new_socket()) {
+    const Address address(session_value);
+    EXPECT_EQ(connect(socket_.get(), address.get(), address.length), 0);
   }
 
   void say(const void* bytes, size_t count) { send(socket_.get(), bytes, count, MSG_NOSIGNAL); }
@@ -352,14 +365,19 @@ TEST_F(JoiningTest, KeepsTheSessionFromProgramsThatAreNotFollowed) {
   unsetenv("LD_PRELOAD");
 }
 
-// A server of its own, in a process of its own, which is stopped once it has heard the one client.
+// A server of its own, in a process of its own, which stops before or after it tells the one client
+// that it has heard it.
 class StoppingServer {
  public:
-  explicit StoppingServer(const SessionFiles& files) : socket_(listening_socket()) {
+  enum class Stops : bool { kBefore, kAfter };
+  StoppingServer(const SessionFiles& files, Stops stops) : socket_(new_socket()) {
+    const Address address(session_value());
+    EXPECT_EQ(bind(socket_.get(), address.get(), address.length), 0);
+    EXPECT_EQ(listen(socket_.get(), 1), 0);
     pid_ = fork();
     if (pid_ == 0) {
-      listen(socket_.get(), 1);  // whose process is then taken for the recorder
-      serve(files);
+      listen(socket_.get(), 1);  // so that the kernel names this process as the server
+      serve(files, stops);
       _exit(0);
     }
   }
@@ -381,23 +399,13 @@ class StoppingServer {
   }
 
  private:
-  base::Descriptor listening_socket() const {
-    base::Descriptor result(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-    const std::string path = std::string(1, '\0') + kSocketPrefix + name_;
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path, path.data(), path.size());
-    const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size());
-    EXPECT_EQ(bind(result.get(), reinterpret_cast<const sockaddr*>(&address), length), 0);
-    EXPECT_EQ(listen(result.get(), 1), 0);
-    return result;
-  }
-  void serve(const SessionFiles& files) const {
+  void serve(const SessionFiles& files, Stops stops) const {
     const base::Descriptor client(accept(socket_.get(), nullptr, nullptr));
     Hello hello{};
     recv(client.get(), &hello, sizeof hello, 0);
+    if (stops == Stops::kBefore) raise(SIGSTOP);
     send(client.get(), &kHeardMagic, sizeof kHeardMagic, 0);
-    raise(SIGSTOP);
+    if (stops == Stops::kAfter) raise(SIGSTOP);
     Welcome welcome{kHelloMagic, kLayoutVersion, hello.pid, 0, hello.allocator};
     const int descriptors[] = {files.board, files.session};
     DescriptorMessage message(&welcome, sizeof welcome);
@@ -415,14 +423,23 @@ class StoppingServer {
   pid_t pid_ = 0;
 };
 
-// In a container it cannot look whether the recorder runs; it was told so.
+// As a process in a container, which cannot see whether the recorder runs.
 TEST_F(JoiningTest, IsPatientWithARecorderThatHasHeardIt) {
+  using Stops = StoppingServer::Stops;
   memory_ = std::move(*SessionMemory::create({}));
-  const StoppingServer server(memory_->files());
-  std::thread resumes([&] { server.resume_after(std::chrono::milliseconds(3 * kPatienceMs)); });
-  const Joined joined = join(server.session_value());
-  resumes.join();
-  EXPECT_TRUE(joined.session.valid());
+  for (const Stops stops : {Stops::kBefore, Stops::kAfter}) {
+    const StoppingServer server(memory_->files(), stops);
+    std::thread resumes([&] { server.resume_after(std::chrono::milliseconds(3 * kPatienceMs)); });
+    const Joined joined = join(server.session_value());
+    resumes.join();
+    EXPECT_EQ(joined.session.valid(), stops == Stops::kAfter);
+  }
+}
+
+TEST_F(JoiningTest, GivesUpOnARecorderThatStopsOnceItHasHeardIt) {
+  memory_ = std::move(*SessionMemory::create({}));
+  const StoppingServer server(memory_->files(), StoppingServer::Stops::kAfter);
+  EXPECT_FALSE(join(server.session_value()).session.valid());
 }
 
 TEST_F(JoiningTest, StaysOutWithoutASession) {
