@@ -373,13 +373,20 @@ class StoppingServer {
   StoppingServer(const SessionFiles& files, Stops stops) : socket_(new_socket()) {
     const Address address(session_value());
     EXPECT_EQ(bind(socket_.get(), address.get(), address.length), 0);
-    EXPECT_EQ(listen(socket_.get(), 1), 0);
+    int ends[2];
+    EXPECT_EQ(pipe(ends), 0);
+    const base::Descriptor out(ends[0]);
+    base::Descriptor in(ends[1]);
     pid_ = fork();
     if (pid_ == 0) {
       listen(socket_.get(), 1);  // so that the kernel names this process as the server
+      in.reset();
       serve(files, stops);
       _exit(0);
     }
+    in.reset();
+    char byte;
+    EXPECT_EQ(read(out.get(), &byte, 1), 0);  // it listens
   }
   ~StoppingServer() {
     kill(pid_, SIGKILL);
