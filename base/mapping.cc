@@ -11,8 +11,15 @@ Mapping::~Mapping() {
 }
 
 Result<Mapping> Mapping::shared(int fd, size_t bytes, const std::string& what) {
-  void* const data =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  return map(fd, bytes, MAP_SHARED, what);
+}
+
+Result<Mapping> Mapping::copy(int fd, size_t bytes, const std::string& what) {
+  return map(fd, bytes, MAP_PRIVATE, what);
+}
+
+Result<Mapping> Mapping::map(int fd, size_t bytes, int flags, const std::string& what) {
+  void* const data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, fd, 0);
   if (data == MAP_FAILED) return os_error(what, errno);
   return Mapping(data, bytes);
 }

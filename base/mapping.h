@@ -24,6 +24,8 @@ class Mapping {
   // The first `bytes` bytes of a file, readable and writable, shared with all who map it. `what` is
   // for the message.
   static Result<Mapping> shared(int fd, size_t bytes, const std::string& what);
+  // The same, but what is written there is nobody else's.
+  static Result<Mapping> copy(int fd, size_t bytes, const std::string& what);
 
   void* data() const { return data_; }
   size_t bytes() const { return bytes_; }
@@ -31,6 +33,7 @@ class Mapping {
 
  private:
   Mapping(void* data, size_t bytes) : data_(data), bytes_(bytes) {}
+  static Result<Mapping> map(int fd, size_t bytes, int flags, const std::string& what);
 
   void* data_ = nullptr;
   size_t bytes_ = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "base/display_text.h"
 #include "base/number_text.h"
@@ -132,9 +133,17 @@ int run_record(const RecordCommandOptions& given, Console& console) {
   if (options.tape_path.empty()) {
     options.tape_path = std::filesystem::path(options.command[0]).filename().string() + ".tape";
   }
+  std::optional<Progress> progress;
+  if (!given.is_live) {
+    options.rest_watcher = [&](double share) {
+      if (!progress) progress.emplace(console, "writing the tape");
+      progress->show(share);
+    };
+  }
   const recorder::RecorderSignals signals;
   const auto recording =
       given.is_live ? record_live(options, signals) : recorder::record(options, signals);
+  progress.reset();
   if (!recording.ok()) return console.fail(recording.error());
   report(*recording, options, console);
   recorder::end_like(recording->target_end);

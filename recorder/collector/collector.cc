@@ -43,7 +43,9 @@ Recording Collector::run(int target_pid) {
     const bool was_woken = is_woken_.exchange(0) != 0;
     std::ranges::move(handshakes_.take_marks(), std::back_inserter(marks_));
     const uint64_t now_ns = base::monotonic_ns();
-    if (was_woken || !has_work || now_ns - round_ns_ >= kMinSleepNs) begin_rounds();
+    if (was_woken || !has_work || now_ns - round_ns_ >= kMinSleepNs) {
+      begin_rounds(stamp_now(session_));
+    }
     const uint64_t before = events_;
     has_work = work();
     if (!backlog_.is_half_full()) niceness_.lower();
@@ -65,29 +67,37 @@ Recording Collector::run(int target_pid) {
     if (!end && !has_work) sleep_until_needed();
   }
   niceness_.raise();
-  end_watched(*end);
+  session_.board().stopped = 1;
+  const uint64_t cut = stamp_now(session_);
+  work_off(cut);
+  // The last figures are of the moment before processes and tapes are finished.
+  LiveFigures figures;
+  if (options_.watcher) figures = gauge_.read(table_, base::monotonic_ns());
+  finish_all(*end, cut);
+  if (options_.watcher) options_.watcher(gauge_.complete(figures, table_));
   return {*end,
           {options_.command, std::move(table_.manifest()), unrecorded_.entries(inner_.entries())},
           std::move(table_.failures()),
           table_.stack_counts()};
 }
 
-// The last figures are of the moment before processes and tapes are finished.
-void Collector::end_watched(const TargetEnd& end) {
-  if (!options_.watcher) {
-    finish_all(end);
-    return;
+// What is left up to `cut` when the program has ended.
+void Collector::work_off(uint64_t cut) {
+  pools_.look(kPoolPlaces);
+  begin_rounds(cut);
+  const auto left = static_cast<double>(backlog_.bytes());
+  const auto is_held_up = [](const auto& entry) { return entry.second->is_held_up(); };
+  for (;;) {
+    const bool has_more = work();
+    if (!has_more && std::ranges::none_of(table_.processes(), is_held_up)) return;
+    if (options_.rest_watcher) {
+      options_.rest_watcher(1 - std::min(1.0, static_cast<double>(backlog_.bytes()) / left));
+    }
+    if (!has_more) sleep_until_needed();
   }
-  begin_rounds();
-  while (work()) {
-  }
-  const LiveFigures figures = gauge_.read(table_, base::monotonic_ns());
-  finish_all(end);
-  options_.watcher(gauge_.complete(figures, table_));
 }
 
-void Collector::begin_rounds() {
-  const uint64_t cut = stamp_now(session_);
+void Collector::begin_rounds(uint64_t cut) {
   round_ns_ = base::monotonic_ns();  // of the cut: stamps tell the time by it
   table_.adopt_claims();
   for (const auto& [slot, process] : table_.processes()) process->begin_round(cut, round_ns_);
@@ -127,13 +137,13 @@ void Collector::place_marks() {
 
 // Finishes the tapes of processes that are gone, but for the target: that is up to run().
 void Collector::end_gone() {
-  std::vector<uint32_t> replaced;
+  std::vector<SlotId> replaced;
   for (const auto& [slot, process] : table_.processes()) {
     // The pid of one that is gone may be another process's.
     if (process->was_replaced() && !process->is_gone()) replaced.push_back(slot);
   }
-  for (const uint32_t slot : replaced) table_.end(slot, schema::EndReason::kReplaced, 0);
-  for (const uint32_t slot : table_.find_gone()) {
+  for (const SlotId slot : replaced) table_.end(slot, schema::EndReason::kReplaced, 0);
+  for (const SlotId slot : table_.find_gone()) {
     if (table_.processes().at(slot)->is(target_pid_)) continue;
     table_.end(slot, schema::EndReason::kExited, -1);
     show_progress();
@@ -145,9 +155,10 @@ void Collector::show_progress() {
 }
 
 void Collector::sweep_if_due(uint64_t now_ns) {
-  const bool wanted = session_.header().ring_wanted.load(std::memory_order_relaxed) != 0 &&
-                      session_.header().ring_wanted.exchange(0) != 0;
+  const bool wanted = session_.lobby().ring_wanted.load(std::memory_order_relaxed) != 0 &&
+                      session_.lobby().ring_wanted.exchange(0) != 0;
   if (now_ns < next_sweep_ns_ && !wanted) return;
+  if (now_ns >= next_sweep_ns_) pools_.look(kPoolPlaces / 8);
   next_sweep_ns_ = now_ns + kSweepEveryNs;
   table_.free_what_the_dead_left();
   uint32_t left = kMostTrims;
@@ -162,9 +173,7 @@ void Collector::sleep_until_needed() {
   syscall(SYS_futex, &is_woken_, FUTEX_WAIT_PRIVATE, 0, &limit, nullptr, 0);
 }
 
-void Collector::finish_all(const TargetEnd& end) {
-  session_.board().stopped = 1;
-  const uint64_t cut = stamp_now(session_);
+void Collector::finish_all(const TargetEnd& end, uint64_t cut) {
   table_.adopt_claims();
   while (!table_.processes().empty()) {
     const auto& [slot, process] = *table_.processes().begin();

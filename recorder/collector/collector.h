@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,11 +22,16 @@
 
 namespace heaptape::recorder {
 
+// Takes the share, from 0 to 1, that is on the tapes of what was left when the program ended.
+// Called often, in the collector's thread, and must return at once.
+using RestWatcher = std::function<void(double share)>;
+
 struct CollectorOptions {
   std::string tape_path;  // of the first process; the others' names are made from it
   std::vector<std::string> command;
   LiveWatcher watcher = {};  // none: nobody watches
   uint64_t backlog_bytes = Backlog::kDefaultBytes;
+  RestWatcher rest_watcher = {};  // none: nobody watches
 };
 
 // The outcome of a recording.
@@ -44,18 +50,20 @@ struct Recording {
 class Collector {
  public:
   Collector(SessionMemory& memory, HandshakeServer& handshakes, CollectorOptions options)
-      : session_(memory.view()),
+      : pools_(memory.pools()),
+        session_(pools_.session()),
         handshakes_(handshakes),
         options_(std::move(options)),
         backlog_(options_.backlog_bytes),
-        table_(backlog_, session_, handshakes, options_.tape_path),
+        table_(backlog_, pools_, handshakes, options_.tape_path),
         proc_reader_(
             [code = handshakes.code()](uint32_t pid, WithPages with_pages) {
               return read_proc_texts(pid, code, with_pages);
             },
             [this](const ProcReading& reading) {
               inner_.look(reading.asked.pid, *reading.texts, *reading.asked.inner);
-            }),
+            },
+            [this] { pools_.free_unmapped(base::monotonic_ns()); }),
         gauge_(base::monotonic_ns()),
         watch_(
             session_, backlog_,
@@ -75,17 +83,18 @@ class Collector {
   void wake();
 
  private:
-  void begin_rounds();
+  void begin_rounds(uint64_t cut);
   bool work();
-  void end_watched(const TargetEnd& end);
+  void work_off(uint64_t cut);
   void place_marks();
   void end_gone();
   void sweep_if_due(uint64_t now_ns);
   void show_progress();
   void sleep_until_needed();
-  void finish_all(const TargetEnd& end);
+  void finish_all(const TargetEnd& end, uint64_t cut);
 
-  SessionView session_;
+  Pools& pools_;
+  const SessionView session_;
   HandshakeServer& handshakes_;
   CollectorOptions options_;
   Backlog backlog_;

@@ -54,15 +54,16 @@ bool is_own_ctl(const ProcessIdentity& identity, uint32_t pid) {
          base::same_file("/proc/" + std::to_string(pid) + "/exe", "/proc/self/exe");
 }
 
-bool send_welcome(int connection, const Welcome& welcome, std::span<const int> descriptors) {
-  DescriptorMessage message(const_cast<Welcome*>(&welcome), sizeof welcome);
+template <typename Message>
+bool send_with(std::span<const int> descriptors, int connection, const Message& content) {
+  DescriptorMessage message(const_cast<Message*>(&content), sizeof content);
   message.header.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
   cmsghdr* rights = CMSG_FIRSTHDR(&message.header);
   rights->cmsg_level = SOL_SOCKET;
   rights->cmsg_type = SCM_RIGHTS;
   rights->cmsg_len = CMSG_LEN(descriptors.size_bytes());
   std::memcpy(CMSG_DATA(rights), descriptors.data(), descriptors.size_bytes());
-  return sendmsg(connection, &message.header, MSG_NOSIGNAL) == sizeof welcome;
+  return sendmsg(connection, &message.header, MSG_NOSIGNAL) == sizeof content;
 }
 
 }  // namespace
@@ -149,6 +150,7 @@ void HandshakeServer::reject_silent_clients() {
 void HandshakeServer::hear(Client client, const SessionFiles& files) {
   union {
     Hello hello;
+    PoolRequest pools;
     MarkMessage mark;
     uint64_t magic;
   } said{};
@@ -156,6 +158,8 @@ void HandshakeServer::hear(Client client, const SessionFiles& files) {
   const bool is_hello = bytes >= static_cast<ssize_t>(kHelloHeadBytes) && may_join(said.hello);
   if (is_hello && bytes == sizeof said.hello) {
     answer(client.connection.get(), said.hello, files);
+  } else if (bytes == sizeof said.pools && said.pools.magic == kPoolsMagic) {
+    if (knows_token(said.pools.token)) give_pools(client.connection.get(), said.pools, files.pools);
   } else if (bytes == sizeof said.mark) {
     note_mark(std::move(client), said.mark);
   } else if (bytes == sizeof said.magic && said.magic == kDistrustMagic) {
@@ -165,13 +169,29 @@ void HandshakeServer::hear(Client client, const SessionFiles& files) {
 }
 
 bool HandshakeServer::may_join(const Hello& hello) {
-  if (hello.magic != kHelloMagic || std::memcmp(hello.token, token_.data(), kTokenDigits) != 0) {
-    return false;
-  }
+  if (hello.magic != kHelloMagic || !knows_token(hello.token)) return false;
   if (hello.layout_version == kLayoutVersion) return true;
   const std::lock_guard lock(mutex_);
   ++of_other_builds_;
   return false;
+}
+
+bool HandshakeServer::knows_token(const char (&token)[kTokenDigits]) const {
+  return std::memcmp(token, token_.data(), kTokenDigits) == 0;
+}
+
+void HandshakeServer::give_pools(int connection, const PoolRequest& request, Pools& pools) const {
+  if (request.layout_version != kLayoutVersion) return;
+  const auto spares = pools.make_spares(request.count);
+  if (spares.empty()) return;
+  PoolAnswer answer{kPoolsMagic, {}};
+  std::vector<int> descriptors;
+  for (const auto& spare : spares) {
+    answer.numbers[descriptors.size()] = spare->number();
+    descriptors.push_back(spare->descriptor());
+  }
+  if (send_with(descriptors, connection, answer)) return;
+  for (const auto& spare : spares) pools.take_back(*spare);
 }
 
 void HandshakeServer::note_mark(Client client, const MarkMessage& message) {
@@ -196,20 +216,24 @@ void HandshakeServer::answer(int connection, const Hello& hello, const SessionFi
   // Now, while it waits for us: a short-lived process may be gone when the collector gets to it.
   ProcessIdentity identity = identify_process(pid, code_);
   if (is_own_ctl(identity, pid)) return;  // it runs unrecorded
-  const Welcome welcome{kHelloMagic, kLayoutVersion, pid, identity.code.code_map,
-                        libraries_.complete(hello.allocator, pid)};
-  std::vector<int> descriptors = {files.board, files.session};
+  const AllocatorFacts allocator = libraries_.complete(hello.allocator, pid);
+  const auto pool = files.pools.make_own(pid);
+  const Welcome welcome{kHelloMagic,    kLayoutVersion, pid, identity.code.code_map,
+                        pool->number(), allocator};
+  std::vector<int> descriptors = {files.board, files.lobby, pool->descriptor()};
   if (code_ != nullptr && code_->descriptor() >= 0) descriptors.push_back(code_->descriptor());
   const std::lock_guard lock(mutex_);
-  identities_[pid].push_back(std::move(identity));
-  if (!send_welcome(connection, welcome, descriptors)) {
-    forget_last(pid);
+  const IdentityKey key(pool->number(), pid);
+  identities_[key].push_back(std::move(identity));
+  if (!send_with(descriptors, connection, welcome)) {
+    files.pools.take_back(*pool);
+    forget_last(key);
     ++given_up_;
   }
 }
 
-void HandshakeServer::forget_last(uint32_t pid) {
-  const auto found = identities_.find(pid);
+void HandshakeServer::forget_last(const IdentityKey& key) {
+  const auto found = identities_.find(key);
   found->second.pop_back();
   if (found->second.empty()) identities_.erase(found);
 }
@@ -234,9 +258,9 @@ std::vector<MarkRequest> HandshakeServer::take_marks() {
   return std::exchange(marks_, {});
 }
 
-std::optional<ProcessIdentity> HandshakeServer::take_identity(uint32_t pid) {
+std::optional<ProcessIdentity> HandshakeServer::take_identity(uint32_t pool, uint32_t pid) {
   const std::lock_guard lock(mutex_);
-  const auto found = identities_.find(pid);
+  const auto found = identities_.find({pool, pid});
   if (found == identities_.end()) return std::nullopt;
   ProcessIdentity identity = std::move(found->second.front());
   found->second.pop_front();

@@ -1,4 +1,4 @@
-// The collector's side of the handshake (recorder/ring/handshake.h): gives the session's memory to
+// The collector's side of the handshake (recorder/ring/handshake.h): gives the session's files to
 // the processes that know its token. Also takes requests for marks from who may make them.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/descriptor.h"
@@ -25,7 +26,7 @@
 namespace heaptape::recorder {
 
 // Guarantees, whoever connects:
-// - Without the token nobody gets the descriptor, nor any answer.
+// - Without the token nobody gets descriptors, nor any answer.
 // - Only who runs as the collector's user, or as root, may ask for a mark.
 // - No client is waited for: one that says nothing is rejected after a second, or earlier, when
 //   more than 64 are silent: other users' first, then the oldest.
@@ -53,9 +54,9 @@ class HandshakeServer {
   // Accepts, answers and rejects clients. `waits` are those of the last add_waits(), polled.
   void serve(std::span<const pollfd> waits, const SessionFiles& files);
 
-  // Who a process was, as seen during its handshake; for a pid that joined more than once (by
-  // exec), the first time. Removes the entry.
-  std::optional<ProcessIdentity> take_identity(uint32_t pid);
+  // Who the process was that got the pool, as seen during its handshake; in the common pool, for a
+  // pid that joined more than once (by exec), the first time. Removes the entry.
+  std::optional<ProcessIdentity> take_identity(uint32_t pool, uint32_t pid);
   // The marks asked for since the last call, the earliest first. Any thread.
   std::vector<MarkRequest> take_marks();
   // Processes that knew the token and were gone, or tired of waiting, when their answer was ready.
@@ -68,6 +69,8 @@ class HandshakeServer {
   uint64_t distrusting() const;
 
  private:
+  using IdentityKey = std::pair<uint32_t, uint32_t>;  // pool, pid
+
   // A connection whose hello is yet to come.
   struct Client {
     base::Descriptor connection;
@@ -84,7 +87,9 @@ class HandshakeServer {
   bool may_join(const Hello& hello);
   void note_mark(Client client, const MarkMessage& message);
   void answer(int connection, const Hello& hello, const SessionFiles& files);
-  void forget_last(uint32_t pid);
+  bool knows_token(const char (&token)[kTokenDigits]) const;
+  void give_pools(int connection, const PoolRequest& request, Pools& pools) const;
+  void forget_last(const IdentityKey& key);
 
   base::Descriptor listener_;
   const std::string session_value_;
@@ -93,11 +98,11 @@ class HandshakeServer {
   LibraryFacts libraries_;
   std::deque<Client> clients_;  // the oldest first
   mutable std::mutex mutex_;
-  std::map<uint32_t, std::deque<ProcessIdentity>> identities_;  // guarded by mutex_
-  std::vector<MarkRequest> marks_;                              // guarded by mutex_
-  uint64_t given_up_ = 0;                                       // guarded by mutex_
-  uint64_t of_other_builds_ = 0;                                // guarded by mutex_
-  uint64_t distrusting_ = 0;                                    // guarded by mutex_
+  std::map<IdentityKey, std::deque<ProcessIdentity>> identities_;  // guarded by mutex_
+  std::vector<MarkRequest> marks_;                                 // guarded by mutex_
+  uint64_t given_up_ = 0;                                          // guarded by mutex_
+  uint64_t of_other_builds_ = 0;                                   // guarded by mutex_
+  uint64_t distrusting_ = 0;                                       // guarded by mutex_
 };
 
 }  // namespace heaptape::recorder

@@ -1,14 +1,23 @@
 #include "recorder/collector/proc_reader.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "base/clock.h"
 
 namespace heaptape::recorder {
+namespace {
 
-ProcReader::ProcReader(Read read, Then then)
-    : read_(std::move(read)), then_(std::move(then)), thread_([this] { run(); }) {}
+constexpr auto kChoreEvery = std::chrono::milliseconds(100);
+
+}  // namespace
+
+ProcReader::ProcReader(Read read, Then then, std::function<void()> chore)
+    : read_(std::move(read)),
+      then_(std::move(then)),
+      chore_(std::move(chore)),
+      thread_([this] { run(); }) {}
 
 ProcReader::~ProcReader() {
   {
@@ -30,9 +39,21 @@ std::shared_ptr<const ProcReading> ProcReader::ask(ProcQuestion question) {
 }
 
 void ProcReader::run() {
+  auto next_chore = std::chrono::steady_clock::now();
   std::unique_lock lock(mutex_);
   for (;;) {
-    asked_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+    if (chore_ && std::chrono::steady_clock::now() >= next_chore) {
+      lock.unlock();
+      chore_();
+      next_chore = std::chrono::steady_clock::now() + kChoreEvery;
+      lock.lock();
+    }
+    const auto is_wanted = [this] { return stopping_ || !waiting_.empty(); };
+    if (!chore_) {
+      asked_.wait(lock, is_wanted);
+    } else if (!asked_.wait_until(lock, next_chore, is_wanted)) {
+      continue;
+    }
     if (stopping_) return;
     const std::shared_ptr<ProcReading> reading = std::move(waiting_.front());
     waiting_.pop_front();

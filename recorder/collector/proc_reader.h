@@ -1,5 +1,5 @@
-// Reads /proc for samples, in a thread of its own: a process that has its address space locked
-// holds up whoever asks, and the thread that drains waits for no program.
+// Reads /proc for samples, and does what else may have to wait for a process (that has its address
+// space locked, say), in a thread of its own: the thread that drains waits for no program.
 #pragma once
 
 #include <atomic>
@@ -44,9 +44,10 @@ class ProcReader {
 
   using Then = std::function<void(const ProcReading& reading)>;
 
-  // Both are called in the thread. `then` runs after the reading is done; not at all if it is empty
-  // or the process is gone.
-  explicit ProcReader(Read read, Then then = {});
+  // All are called in the thread. `then` runs after the reading is done; not at all if it is empty
+  // or the process is gone. `chore` runs ten times a second, or less often while readings take
+  // long.
+  explicit ProcReader(Read read, Then then = {}, std::function<void()> chore = {});
   // Waits for the reading under way; others are not answered any more.
   ~ProcReader();
   ProcReader(const ProcReader&) = delete;
@@ -60,6 +61,7 @@ class ProcReader {
 
   const Read read_;
   const Then then_;
+  const std::function<void()> chore_;
   std::mutex mutex_;
   std::condition_variable asked_;
   bool stopping_ = false;  // guarded by mutex_, like waiting_

@@ -20,7 +20,7 @@
 namespace heaptape::recorder {
 namespace {
 
-const std::string kSessionMapping = std::string("/memfd:") + kSessionName;
+const std::string kLobbyMapping = std::string("/memfd:") + kLobbyName;
 
 using base::AddressRange;
 
@@ -209,7 +209,7 @@ base::RegionSet stacks_of(const ProcTexts& texts, std::span<const uint64_t> thre
 }
 
 bool has_session(std::string_view maps) {
-  return maps.find(kSessionMapping) != maps.npos;
+  return maps.find(kLobbyMapping) != maps.npos;
 }
 
 // That of the line with this name at `at`, if it is the whole name.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/version.h"
@@ -21,8 +22,8 @@ std::string read_text(const char (&shared)[kBytes]) {
 }
 
 // Reads each field once: the process can write there at any time.
-Claim read_claim(const ProcessSlot& slot, uint32_t index) {
-  return {index,
+Claim read_claim(const ProcessSlot& slot, SlotId id) {
+  return {id,
           slot.flags,
           slot.pid,
           slot.serial,
@@ -46,38 +47,73 @@ uint32_t used(const Occupancy& taken, uint32_t count) {
   return std::min(taken.high_water.load(std::memory_order_acquire), count);
 }
 
+bool is_known_to_live(const OwnerLock& lock) {
+  return owner_state(lock) == OwnerState::kLives &&
+         lock.word.load(std::memory_order_relaxed) != kUnwatchedOwner;
+}
+
+// A ring whose owner died before it was ready, or whose process has its slot no more. A process
+// that is yet to be adopted has it.
+bool is_nobodys(const SessionView& view, const RingHeader& ring) {
+  if (owner_state(ring.lock) != OwnerState::kDead) return false;
+  if (ring.state.load() == RingState::kFree) return true;
+  const uint32_t slot = ring.process_slot;
+  if (slot >= view.rings()) return true;
+  const ProcessSlot& process = view.process(slot);
+  return process.state.load() == SlotState::kFree || process.serial != ring.process_serial;
+}
+
 }  // namespace
 
 void ProcessTable::adopt_claims() {
-  const uint32_t claims = session_.header().claims.load(std::memory_order_acquire);
-  if (claims == seen_claims_) return;
-  seen_claims_ = claims;
+  const std::vector<Pool*> pools = pools_.take_claimed();
   std::vector<Claim> found;
-  for (uint32_t slot = 0; slot < used(session_.header().slots_taken, kProcessSlots); ++slot) {
-    if (session_.process(slot).state.load(std::memory_order_acquire) == SlotState::kRunning &&
-        !processes_.contains(slot)) {
-      found.push_back(read_claim(session_.process(slot), slot));
-    }
-  }
-  // In the order in which they came, which is not that of slots: if a pid came twice, by exec, the
-  // later process replaces the earlier one.
+  for (const Pool* const pool : pools) find_claims(*pool, found);
+  // In the order in which they came, which is not that of slots: a parent before its child, and if
+  // a pid came twice, by exec, the later process replaces the earlier one.
   std::ranges::sort(found, {}, &Claim::serial);
   for (const Claim& claim : found) adopt_process(claim);
-  adopt_rings();
+  for (const Pool* const pool : pools) adopt_rings(*pool);
+  if (!pools.empty() || has_ended_) leave_empty_pools();
 }
 
-void ProcessTable::adopt_rings() {
-  for (uint32_t index = 0; index < used(session_.header().rings_taken, session_.rings()); ++index) {
-    if (ring_owner_[index] != kNobody) continue;
-    const RingHeader& ring = session_.ring(index);
+void ProcessTable::find_claims(const Pool& pool, std::vector<Claim>& found) const {
+  const SessionView& view = pool.view();
+  for (uint32_t i = 0; i < used(view.header().slots_taken, view.rings()); ++i) {
+    const SlotId id = SlotId{pool.number()} << 32 | i;
+    const ProcessSlot& slot = view.process(i);
+    if (slot.state.load(std::memory_order_acquire) != SlotState::kRunning) continue;
+    if (processes_.contains(id)) continue;
+    Claim claim = read_claim(slot, id);
+    if (claim.serial >> 32 != pool.number()) continue;
+    // The recorder knows these better.
+    if (pool.is_spare()) claim.flags |= kSlotForked;
+    if (pool.pid() != 0 && (claim.flags & kSlotForked) == 0) claim.pid = pool.pid();
+    found.push_back(std::move(claim));
+  }
+}
+
+void ProcessTable::adopt_rings(const Pool& pool) {
+  const SessionView& view = pool.view();
+  for (uint32_t index = 0; index < used(view.header().rings_taken, view.rings()); ++index) {
+    uint32_t& ring_owner = owner_of(pool, index);
+    if (ring_owner != kNobody) continue;
+    const RingHeader& ring = view.ring(index);
     if (ring.state.load() != RingState::kOwned) continue;
-    const auto owner = processes_.find(ring.process_slot);
+    const uint32_t slot = ring.process_slot;
+    const auto owner = processes_.find(SlotId{pool.number()} << 32 | slot);
     if (owner == processes_.end() || owner->second->traits().serial != ring.process_serial) {
       continue;
     }
     owner->second->merge().add_ring(index);
-    ring_owner_[index] = owner->first;
+    ring_owner = slot;
   }
+}
+
+uint32_t& ProcessTable::owner_of(const Pool& pool, uint32_t ring) {
+  std::vector<uint32_t>& owners = ring_owners_[pool.number()];
+  if (owners.size() <= ring) owners.resize(ring + 1, kNobody);
+  return owners[ring];
 }
 
 RecordedProcess* ProcessTable::find_serial(uint64_t serial) {
@@ -97,11 +133,11 @@ ProcessIdentity ProcessTable::identify(const Claim& claim) {
     identity = parent->traits().identity;
     identity.parent_pid = identity.pid;
     identity.perf_maps = perf_maps_of_child(identity.perf_maps, claim.pid);
-  } else if (auto seen = handshakes_.take_identity(claim.pid);
-             seen && (claim.flags & kSlotForked) == 0) {
-    identity = std::move(*seen);
   } else {
-    identity = identify_process(claim.pid, handshakes_.code());
+    const bool forked = (claim.flags & kSlotForked) != 0;
+    auto seen =
+        forked ? std::nullopt : handshakes_.take_identity(pool_of(claim.slot).number(), claim.pid);
+    identity = seen ? std::move(*seen) : identify_process(claim.pid, handshakes_.code());
   }
   identity.pid = claim.pid;
   if (identity.executable.empty()) identity.executable = claim.program;
@@ -111,12 +147,13 @@ ProcessIdentity ProcessTable::identify(const Claim& claim) {
 void ProcessTable::adopt_process(const Claim& claim) {
   const bool forked = (claim.flags & kSlotForked) != 0;
   const bool foreign = (claim.flags & kSlotForeignPids) != 0;
-  if (!forked) end_replaced(claim.pid);
+  const bool has_pid = (!foreign || !forked) && may_have_pid(claim);
+  if (!forked && has_pid) end_replaced(claim.pid);
   RecordedProcess::Traits traits;
   traits.identity = identify(claim);
   traits.tape_path = names_.next(traits.identity);
   traits.serial = claim.serial;
-  traits.pid_is_ours = !foreign || !forked;
+  traits.pid_is_ours = has_pid;
   traits.manifest_index = manifest_.size();
   traits.is_glibc = claim.recorded_allocator.family == "glibc";
   if (!traits.identity.perf_maps.empty()) {
@@ -125,16 +162,31 @@ void ProcessTable::adopt_process(const Claim& claim) {
   auto tape = create_tape(traits.tape_path, claim, traits.identity);
   const auto with_stacks =
       handshakes_.code() != nullptr ? RingMerge::WithStacks::kYes : RingMerge::WithStacks::kNo;
-  auto merge = std::make_unique<RingMerge>(backlog_, session_, claim.slot, tape->encoder(),
-                                           base::monotonic_ns(), with_stacks);
+  const SessionView& view = pool_of(claim.slot).view();
+  auto merge = std::make_unique<RingMerge>(backlog_, view, static_cast<uint32_t>(claim.slot),
+                                           tape->encoder(), base::monotonic_ns(), with_stacks);
   if (counts_sizes_) merge->count_sizes();
   merge->note_code(traits.identity.code.mappings);
   manifest_.emplace_back();
   slot_of_serial_.emplace(traits.serial, claim.slot);
   if (traits.pid_is_ours) slot_of_pid_.insert_or_assign(claim.pid, claim.slot);
-  processes_.emplace(claim.slot, std::make_unique<RecordedProcess>(
-                                     std::move(tape), std::move(merge),
-                                     session_.process(claim.slot), std::move(traits)));
+  processes_.emplace(claim.slot,
+                     std::make_unique<RecordedProcess>(std::move(tape), std::move(merge),
+                                                       shared(claim.slot), std::move(traits)));
+}
+
+// Two processes that say they have one pid did not have it at the same time: the owner of an
+// earlier one's slot is dead, by its end or an exec, and so is that of the one that is found late.
+// But where the kernel said the pid of one that lives, it counts more than what others say.
+bool ProcessTable::may_have_pid(const Claim& claim) {
+  const auto found = slot_of_pid_.find(claim.pid);
+  if (found == slot_of_pid_.end()) return true;
+  const Pool& pool = pool_of(claim.slot);
+  const Pool& others = pool_of(found->second);
+  const bool is_sure = pool.pid() == claim.pid && (claim.flags & kSlotForked) == 0 &&
+                       owner_state(shared(claim.slot).lock) != OwnerState::kDead;
+  if (is_sure && (others.pid() != claim.pid || others.number() <= pool.number())) return true;
+  return !is_known_to_live(shared(found->second).lock);
 }
 
 // By exec: another program joins under the pid.
@@ -156,27 +208,29 @@ std::unique_ptr<TapeStream> ProcessTable::create_tape(const std::string& path, c
   header.page_bytes = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));
   header.start_unix_ns = base::clock_ns(CLOCK_REALTIME);
   header.initial_break = claim.initial_break;
-  header.clock = session_.board().clock == Clock::kTsc ? schema::StampClock::kTsc
-                                                       : schema::StampClock::kCounter;
-  header.stacks = stack_recording(session_.board());
+  header.clock = pools_.session().board().clock == Clock::kTsc ? schema::StampClock::kTsc
+                                                               : schema::StampClock::kCounter;
+  header.stacks = stack_recording(pools_.session().board());
   auto tape = std::make_unique<TapeStream>(writers_, path, std::move(header));
   // The file of the whole recording keeps another recording off its name.
   if (manifest_.empty()) tape->open();
   return tape;
 }
 
-void ProcessTable::end(uint32_t slot, schema::EndReason reason, int32_t status) {
-  session_.process(slot).state.store(SlotState::kEnding);
-  adopt_rings();  // that it claimed in its last moments
+void ProcessTable::end(SlotId slot, schema::EndReason reason, int32_t status) {
+  const Pool& pool = pool_of(slot);
+  shared(slot).state.store(SlotState::kEnding);
+  adopt_rings(pool);  // that it claimed in its last moments
   RecordedProcess& process = *processes_.at(slot);
   process.merge().drain(RingMerge::kEverything, base::monotonic_ns());
   finish(process, reason, status);
-  for (const uint32_t index : process.free_rings()) ring_owner_[index] = kNobody;
+  for (const uint32_t index : process.free_rings()) owner_of(pool, index) = kNobody;
   forget(slot);
-  free_slot(slot);
+  free_slot(pool, static_cast<uint32_t>(slot));
+  has_ended_ = true;
 }
 
-void ProcessTable::leave(uint32_t slot, uint64_t cut) {
+void ProcessTable::leave(SlotId slot, uint64_t cut) {
   RecordedProcess& process = *processes_.at(slot);
   process.merge().drain(cut, base::monotonic_ns());
   process.merge().finish_rounds();
@@ -184,7 +238,7 @@ void ProcessTable::leave(uint32_t slot, uint64_t cut) {
   forget(slot);
 }
 
-void ProcessTable::forget(uint32_t slot) {
+void ProcessTable::forget(SlotId slot) {
   const RecordedProcess::Traits& traits = processes_.at(slot)->traits();
   slot_of_serial_.erase(traits.serial);
   const auto pid = slot_of_pid_.find(traits.identity.pid);
@@ -192,11 +246,25 @@ void ProcessTable::forget(uint32_t slot) {
   processes_.erase(slot);
 }
 
-void ProcessTable::free_slot(uint32_t slot) {
-  ProcessSlot& freed = session_.process(slot);
+void ProcessTable::free_slot(const Pool& pool, uint32_t index) {
+  ProcessSlot& freed = pool.view().process(index);
   freed.state.store(SlotState::kFree);
   freed.lock.word.store(0, std::memory_order_release);
-  lower(session_.header().slots_taken, slot);
+  lower(pool.view().header().slots_taken, index);
+}
+
+void ProcessTable::leave_empty_pools() {
+  has_ended_ = false;
+  std::vector<uint32_t> empty;
+  auto process = processes_.begin();
+  for (const auto& [number, pool] : pools_.mapped()) {
+    while (process != processes_.end() && process->first >> 32 < number) ++process;
+    if (process == processes_.end() || process->first >> 32 != number) empty.push_back(number);
+  }
+  for (const uint32_t number : empty) {
+    ring_owners_.erase(number);
+    pools_.leave(number);
+  }
 }
 
 void ProcessTable::finish(RecordedProcess& process, schema::EndReason reason, int32_t status) {
@@ -258,19 +326,21 @@ void ProcessTable::wait_for_tapes() {
   note_failures(cut_short);
 }
 
-std::vector<uint32_t> ProcessTable::find_gone() {
-  std::vector<uint32_t> gone;
+std::vector<SlotId> ProcessTable::find_gone() {
+  std::vector<SlotId> gone;
   for (const auto& [slot, process] : processes_) {
     // What is left of a long backlog is not for one go.
     if (!process->merge().has_rounds() && process->is_gone()) gone.push_back(slot);
   }
-  if (gone.empty()) return gone;
   // A thread that comes now sees the mark, or its ring is seen by the second look.
-  for (const uint32_t slot : gone) session_.process(slot).state.store(SlotState::kEnding);
-  adopt_rings();
-  std::erase_if(gone, [this](uint32_t slot) {
+  for (const SlotId slot : gone) shared(slot).state.store(SlotState::kEnding);
+  uint64_t looked_through = UINT64_MAX;
+  for (const SlotId slot : gone) {
+    if (std::exchange(looked_through, slot >> 32) != slot >> 32) adopt_rings(pool_of(slot));
+  }
+  std::erase_if(gone, [this](SlotId slot) {
     if (processes_.at(slot)->is_gone()) return false;
-    session_.process(slot).state.store(SlotState::kRunning);
+    shared(slot).state.store(SlotState::kRunning);
     return true;
   });
   return gone;
@@ -278,30 +348,26 @@ std::vector<uint32_t> ProcessTable::find_gone() {
 
 void ProcessTable::free_what_the_dead_left() {
   for (const auto& [slot, process] : processes_) {
-    for (const uint32_t index : process->merge().free_dead_rings()) ring_owner_[index] = kNobody;
+    const Pool& pool = pool_of(slot);
+    for (const uint32_t ring : process->merge().free_dead_rings()) owner_of(pool, ring) = kNobody;
   }
-  for (uint32_t slot = 0; slot < used(session_.header().slots_taken, kProcessSlots); ++slot) {
-    const ProcessSlot& claimed = session_.process(slot);
-    if (claimed.state.load() == SlotState::kFree &&
-        owner_state(claimed.lock) == OwnerState::kDead) {
-      free_slot(slot);
-    }
-  }
-  for (uint32_t index = 0; index < used(session_.header().rings_taken, session_.rings()); ++index) {
-    if (ring_owner_[index] != kNobody || !is_nobodys(session_.ring(index))) continue;
-    free_ring(session_, index);
-  }
+  for (const auto& [number, pool] : pools_.mapped()) free_what_the_dead_left_in(*pool);
 }
 
-// A ring whose owner died before it was ready, or whose process has its slot no more. A process
-// that is yet to be adopted has it.
-bool ProcessTable::is_nobodys(const RingHeader& ring) const {
-  if (owner_state(ring.lock) != OwnerState::kDead) return false;
-  if (ring.state.load() == RingState::kFree) return true;
-  const uint32_t slot = ring.process_slot;
-  if (slot >= kProcessSlots) return true;
-  const ProcessSlot& process = session_.process(slot);
-  return process.state.load() == SlotState::kFree || process.serial != ring.process_serial;
+void ProcessTable::free_what_the_dead_left_in(const Pool& pool) {
+  const SessionView& view = pool.view();
+  for (uint32_t slot = 0; slot < used(view.header().slots_taken, view.rings()); ++slot) {
+    const ProcessSlot& claimed = view.process(slot);
+    if (claimed.state.load() == SlotState::kFree &&
+        owner_state(claimed.lock) == OwnerState::kDead) {
+      free_slot(pool, slot);
+    }
+  }
+  for (uint32_t index = 0; index < used(view.header().rings_taken, view.rings()); ++index) {
+    if (owner_of(pool, index) == kNobody && is_nobodys(view, view.ring(index))) {
+      free_ring(view, index);
+    }
+  }
 }
 
 }  // namespace heaptape::recorder

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "recorder/collector/handshake_server.h"
+#include "recorder/collector/pools.h"
 #include "recorder/collector/recorded_process.h"
 #include "recorder/collector/tape_names.h"
 #include "recorder/collector/tape_writers.h"
@@ -17,10 +18,13 @@
 
 namespace heaptape::recorder {
 
+// A slot of the recording: its pool's number in the high half, its index there in the low half.
+using SlotId = uint64_t;
+
 // What a process says about itself in the slot that it claimed. The fields are those of
 // ProcessSlot.
 struct Claim {
-  uint32_t slot;
+  SlotId slot;
   uint32_t flags;
   uint32_t pid;
   uint64_t serial;
@@ -35,14 +39,10 @@ struct Claim {
 // One thread: the collector's.
 class ProcessTable {
  public:
-  // `backlog` outlives the table.
-  ProcessTable(Backlog& backlog, SessionView session, HandshakeServer& handshakes,
+  // `backlog` and `pools` outlive the table.
+  ProcessTable(Backlog& backlog, Pools& pools, HandshakeServer& handshakes,
                const std::string& tape_path)
-      : backlog_(backlog),
-        session_(session),
-        handshakes_(handshakes),
-        names_(tape_path),
-        ring_owner_(session.rings(), kNobody) {}
+      : backlog_(backlog), pools_(pools), handshakes_(handshakes), names_(tape_path) {}
 
   // Adopts the processes and rings that were claimed since the last call. Call it after taking the
   // cut of a round and before reading rings, so that all that happened before the cut is in a ring
@@ -50,22 +50,23 @@ class ProcessTable {
   void adopt_claims();
 
   // Takes what is left in the rings of a process, finishes its tape and frees its slot and rings;
-  // waits for no file. The process must be gone, or have executed another program.
-  void end(uint32_t slot, schema::EndReason reason, int32_t status);
+  // waits for no file. The process must be gone, or have executed another program. The next
+  // adopt_claims() leaves its pool if nobody else is there.
+  void end(SlotId slot, schema::EndReason reason, int32_t status);
   // Takes what came up to `cut` and finishes the tape of a process that goes on without us. Its
   // slot and rings stay taken.
-  void leave(uint32_t slot, uint64_t cut);
+  void leave(SlotId slot, uint64_t cut);
 
   // The slots of processes that are dead and have no rounds left. Those may yet show a thread that
   // nobody knew of: they are told to join anew.
-  std::vector<uint32_t> find_gone();
+  std::vector<SlotId> find_gone();
 
   // Frees the rings of threads that are dead, and the slots and rings whose owners died before the
   // collector ever saw them.
   void free_what_the_dead_left();
 
   // By slot. adopt_claims(), end() and leave() change it.
-  using Processes = std::map<uint32_t, std::unique_ptr<RecordedProcess>>;
+  using Processes = std::map<SlotId, std::unique_ptr<RecordedProcess>>;
   const Processes& processes() const { return processes_; }
   // By its pid among ours; or null.
   RecordedProcess* find_pid(uint32_t pid);
@@ -88,32 +89,41 @@ class ProcessTable {
   std::vector<std::string>& failures() { return failures_; }
 
  private:
-  static constexpr uint32_t kNobody = kProcessSlots;
+  static constexpr uint32_t kNobody = UINT32_MAX;
 
+  void find_claims(const Pool& pool, std::vector<Claim>& found) const;
   void adopt_process(const Claim& claim);
-  void adopt_rings();
+  void adopt_rings(const Pool& pool);
   ProcessIdentity identify(const Claim& claim);
   std::unique_ptr<TapeStream> create_tape(const std::string& path, const Claim& claim,
                                           const ProcessIdentity& identity);
   RecordedProcess* find_serial(uint64_t serial);
+  bool may_have_pid(const Claim& claim);
   void end_replaced(uint32_t pid);
-  void free_slot(uint32_t slot);
-  bool is_nobodys(const RingHeader& ring) const;
-  void forget(uint32_t slot);
+  Pool& pool_of(SlotId slot) { return pools_.at(static_cast<uint32_t>(slot >> 32)); }
+  ProcessSlot& shared(SlotId slot) {
+    return pool_of(slot).view().process(static_cast<uint32_t>(slot));
+  }
+  uint32_t& owner_of(const Pool& pool, uint32_t ring);
+  void free_slot(const Pool& pool, uint32_t index);
+  void free_what_the_dead_left_in(const Pool& pool);
+  void leave_empty_pools();
+  void forget(SlotId slot);
   void finish(RecordedProcess& process, schema::EndReason reason, int32_t status);
   void note_failures(const std::vector<std::string>& failures);
 
   Backlog& backlog_;
-  SessionView session_;
+  Pools& pools_;
   HandshakeServer& handshakes_;
   TapeNames names_;
   TapeWriters writers_;
   Processes processes_;
-  std::unordered_map<uint64_t, uint32_t> slot_of_serial_;
-  std::unordered_map<uint32_t, uint32_t> slot_of_pid_;  // of processes whose pids are ours
-  std::vector<uint32_t> ring_owner_;                    // slot by ring, or kNobody
-  uint32_t seen_claims_ = 0;
+  std::unordered_map<uint64_t, SlotId> slot_of_serial_;
+  std::unordered_map<uint32_t, SlotId> slot_of_pid_;  // of processes whose pids are ours
+  // By pool: the slot of each ring that was used, or kNobody.
+  std::unordered_map<uint32_t, std::vector<uint32_t>> ring_owners_;
   bool counts_sizes_ = false;
+  bool has_ended_ = false;  // a process, since the pools were looked through
   ProcessTotals ended_;
   std::vector<schema::ManifestProcess> manifest_;
   std::vector<std::string> failures_;

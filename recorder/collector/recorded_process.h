@@ -71,6 +71,8 @@ class RecordedProcess {
   // up nobody else.
   void begin_round(uint64_t cut, uint64_t now_ns);
   bool work(uint64_t most);
+  // The last work() had to leave that to a later one.
+  bool is_held_up() const { return is_held_up_; }
   // Puts a mark behind the calls of a round, and returns where that is; nothing if a call up to
   // `cut`, that of the round, is still missing: ask again after the next.
   std::optional<schema::Mark> add_mark(const std::string& name, uint64_t cut, uint64_t now_ns);

@@ -25,9 +25,9 @@ namespace {
 // Room for a tape of a few events: its header, one chunk, its end.
 constexpr uint64_t kLeastTapeBytes = 64 << 10;
 
-// The socket, the shared memory's two, the service thread's two, a client, a tape and its process,
-// and a file in /proc.
-constexpr size_t kLeastDescriptors = 9;
+// The socket, the shared memory's three, the service thread's two, a client, a tape and its
+// process, and a file in /proc.
+constexpr size_t kLeastDescriptors = 10;
 
 // Our first one, two for the tapes, one each for the services, for /proc and for the rings, and the
 // program.
@@ -98,7 +98,8 @@ base::Status check_threads() {
   return {};
 }
 
-// Each recorded process takes two descriptors of ours. The program has started with its own limit.
+// Each recorded process takes three descriptors of ours. The program has started with its own
+// limit.
 void raise_descriptor_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -107,7 +108,7 @@ void raise_descriptor_limit() {
 }
 
 // A sentence for each reason why processes are neither on a tape nor in the manifest.
-void note_unrecorded_processes(SessionView session, const HandshakeServer& server,
+void note_unrecorded_processes(const Pools& pools, const HandshakeServer& server,
                                std::vector<std::string>& failures) {
   const auto note = [&failures](uint64_t processes, const std::string& reason) {
     if (processes == 0) return;
@@ -115,10 +116,11 @@ void note_unrecorded_processes(SessionView session, const HandshakeServer& serve
         (processes == 1 ? "1 process was" : std::to_string(processes) + " processes were") +
         " not recorded: " + reason);
   };
-  note(session.header().filtered, "forked under a system call filter");
-  note(session.header().turned_away,
-       "a session holds at most " + std::to_string(kProcessSlots) + " at one time");
-  note(server.given_up(),
+  const Lobby& lobby = pools.session().lobby();
+  note(pools.unmapped(), "the recorder had no room to map the memory of their calls");
+  note(lobby.filtered, "forked under a system call filter");
+  note(lobby.turned_away, "there were more at one time than can share the memory of their calls");
+  note(server.given_up() + pools.never_joined(),
        "gone before the recorder answered (it may have been stopped or overloaded)");
   note(server.of_other_builds(),
        std::string("the ") + kPreloadName + " there is from a different build of heaptape");
@@ -148,9 +150,10 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
   HEAPTAPE_ASSIGN_OR_RETURN(const auto services, ServiceThread::open());
   std::unique_ptr<Collector> made;
   try {
-    made = std::make_unique<Collector>(*memory, *server,
-                                       CollectorOptions{options.tape_path, options.command,
-                                                        options.watcher, options.backlog_bytes});
+    made = std::make_unique<Collector>(
+        *memory, *server,
+        CollectorOptions{options.tape_path, options.command, options.watcher, options.backlog_bytes,
+                         options.rest_watcher});
   } catch (const std::system_error& error) {
     return base::os_error("cannot start a thread", error.code().value());
   }
@@ -161,7 +164,7 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
   services->start({*server, memory->files(), target, [&collector] { collector.wake(); }});
   Recording recording = collector.run(target);
   services->finish();
-  note_unrecorded_processes(memory->view(), *server, recording.failures);
+  note_unrecorded_processes(memory->pools(), *server, recording.failures);
   return recording;
 }
 

@@ -17,6 +17,7 @@ struct RecordOptions {
   std::vector<std::string> command;  // not empty
   LiveWatcher watcher = {};          // none: nobody watches
   uint64_t backlog_bytes = Backlog::kDefaultBytes;
+  RestWatcher rest_watcher = {};  // none: nobody watches
 };
 
 // Runs the command and records it until it has ended. An error means that no tape was written and

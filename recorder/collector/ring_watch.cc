@@ -25,7 +25,7 @@ constexpr timespec kLongestSleep{0, 20 * base::kMillisecondNs};
 
 RingWatch::RingWatch(SessionView session, Backlog& backlog, std::function<void()> woken,
                      std::function<void()> hurry)
-    : header_(session.header()),
+    : lobby_(session.lobby()),
       backlog_(backlog),
       woken_(std::move(woken)),
       hurry_(std::move(hurry)),
@@ -33,29 +33,29 @@ RingWatch::RingWatch(SessionView session, Backlog& backlog, std::function<void()
 
 RingWatch::~RingWatch() {
   stops_ = true;
-  header_.collector_sleep.store(CollectorSleep::kAwake);
-  syscall(SYS_futex, &header_.collector_sleep, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  lobby_.collector_sleep.store(CollectorSleep::kAwake);
+  syscall(SYS_futex, &lobby_.collector_sleep, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
   thread_.join();
 }
 
 void RingWatch::run() {
   // Among thousands of busy threads our turn would come too seldom. Only some callers may do this.
   setpriority(PRIO_PROCESS, 0, kNiceness);
-  uint32_t seen_claims = header_.claims;
+  uint32_t seen_claims = lobby_.claims;
   while (!stops_) {
-    header_.collector_sleep.store(CollectorSleep::kAsleep);
+    lobby_.collector_sleep.store(CollectorSleep::kAsleep);
     // After the store, or nobody would wake us for what has come before it.
-    const uint32_t claims = header_.claims;
+    const uint32_t claims = lobby_.claims;
     const bool has_news = claims != seen_claims;
     seen_claims = claims;
     bool is_woken = true;
     if (!has_news && !stops_ && !(has_room_ && backlog_.has_half_full_ring())) {
-      is_woken = syscall(SYS_futex, &header_.collector_sleep, FUTEX_WAIT, CollectorSleep::kAsleep,
+      is_woken = syscall(SYS_futex, &lobby_.collector_sleep, FUTEX_WAIT, CollectorSleep::kAsleep,
                          has_room_ ? &kLongestSleep : &kWaitForRoom, nullptr, 0) == 0 ||
                  errno != ETIMEDOUT;
     }
-    header_.collector_sleep.store(CollectorSleep::kAwake);
-    if (has_news || header_.ring_wanted != 0) hurry_();
+    lobby_.collector_sleep.store(CollectorSleep::kAwake);
+    if (has_news || lobby_.ring_wanted != 0) hurry_();
     const bool was_full = !has_room_;
     pull();
     if (is_woken || was_full) woken_();

@@ -29,7 +29,7 @@ class RingWatch {
   void run();
   void pull();
 
-  SessionHeader& header_;
+  Lobby& lobby_;
   Backlog& backlog_;
   const std::function<void()> woken_;
   const std::function<void()> hurry_;

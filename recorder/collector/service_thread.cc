@@ -58,6 +58,7 @@ void ServiceThread::run(const Session& session) {
     if (waits[1].revents != 0) signals_.forward_to(session.target);
     session.server.serve(std::span(waits).subspan(2), session.files);
     session.on_change();
+    session.files.pools.restock();
   }
 }
 

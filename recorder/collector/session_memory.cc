@@ -20,9 +20,6 @@
 namespace heaptape::recorder {
 namespace {
 
-// The first block and the first ring get their memory at once, so that a lack of it shows here, as
-// a sentence, and not while the program runs. The others get theirs as they are used.
-constexpr uint32_t kFirstRings = 1;
 // A session has as many rings as our limits leave room for, but at least these.
 constexpr uint32_t kFewestRings = 1u << 8;
 
@@ -48,27 +45,18 @@ Status allocate(int file, uint64_t begin, uint64_t bytes) {
   return {};
 }
 
-Result<base::Descriptor> create_file(const char* name) {
+Result<base::Descriptor> create_file(const char* name, uint64_t bytes) {
   base::Descriptor file(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file) return base::os_error("cannot make the shared memory of a recording", errno);
+  if (ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) {
+    return no_room(bytes, "the size of files (ulimit -f)");
+  }
   return file;
 }
 
 Status seal(const base::Descriptor& file, int seals) {
   if (fcntl(file.get(), F_ADD_SEALS, seals) == 0) return {};
   return base::os_error("cannot seal the shared memory of a recording", errno);
-}
-
-// A file of its final size, of which the first parts are there already.
-Result<base::Descriptor> create_session(uint32_t rings) {
-  HEAPTAPE_ASSIGN_OR_RETURN(base::Descriptor file, create_file(kSessionName));
-  if (ftruncate(file.get(), static_cast<off_t>(session_bytes(rings))) != 0) {
-    return no_room(session_bytes(rings), "the size of files (ulimit -f)");
-  }
-  HEAPTAPE_RETURN_IF_ERROR(allocate(file.get(), 0, kJoinBytes));
-  HEAPTAPE_RETURN_IF_ERROR(allocate(file.get(), kRingWordsOffset, kFirstRings * kRingBytes));
-  HEAPTAPE_RETURN_IF_ERROR(seal(file, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL));
-  return file;
 }
 
 Result<base::Mapping> map(const base::Descriptor& file, uint64_t bytes) {
@@ -105,46 +93,63 @@ Clock choose_clock() {
   return has_invariant_tsc() && kernel_trusts ? Clock::kTsc : Clock::kCounter;
 }
 
+SessionMemory::SessionMemory(File board, File lobby, File pool, uint32_t rings)
+    : board_(std::move(board)),
+      lobby_(std::move(lobby)),
+      common_(std::move(pool.mapping)),
+      pools_({*static_cast<Board*>(board_.mapping.data()),
+              lobby_.mapping.data(),
+              {static_cast<char*>(common_.data()), 0, rings, PoolView::Mapped::kWhole}},
+             std::move(pool.descriptor)) {}
+
 Result<std::unique_ptr<SessionMemory>> SessionMemory::create(const SessionOptions& options) {
-  HEAPTAPE_ASSIGN_OR_RETURN(File board, create_board());
+  // Others cannot write to the board; our mapping stays writable. Kernels before 5.1 do not know
+  // this seal.
+  HEAPTAPE_ASSIGN_OR_RETURN(File board,
+                            create_shared(kBoardName, kBoardBytes, F_SEAL_FUTURE_WRITE));
+  HEAPTAPE_ASSIGN_OR_RETURN(File lobby, create_shared(kLobbyName, kLobbyBytes, 0));
   uint32_t rings = kRings;
-  auto parts = create_parts(rings);
-  while (!parts.ok() && rings > kFewestRings) {
+  auto pool = create_pool(rings);
+  while (!pool.ok() && rings > kFewestRings) {
     rings /= 2;
-    parts = create_parts(rings);
+    pool = create_pool(rings);
   }
-  if (!parts.ok()) return parts.error();
-  std::unique_ptr<SessionMemory> memory(new SessionMemory(std::move(board), std::move(*parts)));
-  HEAPTAPE_RETURN_IF_ERROR(memory->initialise(options, rings));
+  if (!pool.ok()) return pool.error();
+  std::unique_ptr<SessionMemory> memory(
+      new SessionMemory(std::move(board), std::move(lobby), std::move(*pool), rings));
+  // The first ring of the first process has its memory at once, so that a lack of it shows here, as
+  // a sentence, and not while the program runs. The others get theirs as they are used.
+  const int first = memory->pools_.first().descriptor();
+  HEAPTAPE_RETURN_IF_ERROR(allocate(first, 0, kFirstWordsOffset + kRingBytes));
+  HEAPTAPE_RETURN_IF_ERROR(memory->initialise(options));
   return memory;
 }
 
-Result<SessionMemory::File> SessionMemory::create_board() {
-  HEAPTAPE_ASSIGN_OR_RETURN(base::Descriptor file, create_file(kBoardName));
-  if (ftruncate(file.get(), kBoardBytes) != 0) {
-    return no_room(kBoardBytes, "the size of files (ulimit -f)");
-  }
-  HEAPTAPE_RETURN_IF_ERROR(allocate(file.get(), 0, kBoardBytes));
-  HEAPTAPE_ASSIGN_OR_RETURN(base::Mapping mapping, map(file, kBoardBytes));
-  // Our mapping stays writable. Kernels before 5.1 do not know this seal.
-  static_cast<void>(seal(file, F_SEAL_FUTURE_WRITE));
+// With all its memory. The seals are tried.
+Result<SessionMemory::File> SessionMemory::create_shared(const char* name, uint64_t bytes,
+                                                         int seals) {
+  HEAPTAPE_ASSIGN_OR_RETURN(base::Descriptor file, create_file(name, bytes));
+  HEAPTAPE_RETURN_IF_ERROR(allocate(file.get(), 0, bytes));
+  HEAPTAPE_ASSIGN_OR_RETURN(base::Mapping mapping, map(file, bytes));
+  if (seals != 0) static_cast<void>(seal(file, seals));
   HEAPTAPE_RETURN_IF_ERROR(seal(file, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL));
   return File{std::move(file), std::move(mapping)};
 }
 
-Result<SessionMemory::File> SessionMemory::create_parts(uint32_t rings) {
-  HEAPTAPE_ASSIGN_OR_RETURN(base::Descriptor file, create_session(rings));
-  HEAPTAPE_ASSIGN_OR_RETURN(base::Mapping mapping, map(file, session_bytes(rings)));
+// The common one.
+Result<SessionMemory::File> SessionMemory::create_pool(uint32_t rings) {
+  HEAPTAPE_ASSIGN_OR_RETURN(base::Descriptor file, create_file(kPoolName, pool_bytes(rings)));
+  HEAPTAPE_RETURN_IF_ERROR(seal(file, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL));
+  HEAPTAPE_ASSIGN_OR_RETURN(base::Mapping mapping, map(file, pool_bytes(rings)));
   return File{std::move(file), std::move(mapping)};
 }
 
-Status SessionMemory::initialise(const SessionOptions& options, uint32_t rings) {
-  Board& board = view_.board();
+Status SessionMemory::initialise(const SessionOptions& options) {
+  Board& board = view().board();
   board.magic = kSessionMagic;
   board.layout_version = kLayoutVersion;
   board.follow = options.follow;
   board.on_full = options.on_full;
-  board.rings = rings;
   board.stack_frames = options.stack_frames;
   board.unwinding = options.unwinding;
   board.stack_bytes = options.stack_bytes;
@@ -153,7 +158,7 @@ Status SessionMemory::initialise(const SessionOptions& options, uint32_t rings) 
   board.progress = 1;
   struct stat network{};
   if (stat("/proc/self/ns/net", &network) == 0) board.network = network.st_ino;
-  view_.header().stamp_counter = 1;  // 0 means unstamped
+  view().lobby().stamp_counter = 1;  // 0 means unstamped
   static_assert(sizeof(pthread_mutex_t) <= 64, "the lock has its cache line");
   auto* lock = reinterpret_cast<pthread_mutex_t*>(&board.collector_lock_word);
   pthread_mutexattr_t attributes;
@@ -168,7 +173,7 @@ Status SessionMemory::initialise(const SessionOptions& options, uint32_t rings) 
 }
 
 SessionMemory::~SessionMemory() {
-  view_.board().stopped = 1;
+  view().board().stopped = 1;
   // Takes the lock off the thread's list, in which there is no other. pthread_mutex_unlock would
   // follow pointers that recorded processes could overwrite before Linux 5.1.
   robust_list_head* list = nullptr;

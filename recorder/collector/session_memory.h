@@ -7,6 +7,7 @@
 #include "base/descriptor.h"
 #include "base/mapping.h"
 #include "base/result.h"
+#include "recorder/collector/pools.h"
 #include "recorder/ring/session_layout.h"
 
 namespace heaptape::recorder {
@@ -27,15 +28,16 @@ struct SessionOptions {
 // What a process that joins maps. They stay the session's.
 struct SessionFiles {
   int board;
-  int session;
+  int lobby;
+  Pools& pools;
 };
 
 // Guarantees:
 // - Nobody who gets its files can change their size, so they are never cut off under their users.
 // - From Linux 5.1 on nobody else can write to the board.
-// - It has room for as many threads as the limits of the caller allow, 256 at least.
-// - The first thousand ring headers and the first ring have their memory from the start; the others
-//   get theirs when they are first written.
+// - Its pools have as many rings as the limits of the caller allow, 256 at least. The first process
+//   has memory for its first ring from the start; the others get theirs when they are first
+//   written.
 // - While it lives it holds the collector's lock. If its thread dies, however that happens, the
 //   kernel marks the lock, and producers stop.
 // - Its destructor tells producers that the session is over. What they have mapped stays theirs.
@@ -48,8 +50,10 @@ class SessionMemory {
   SessionMemory(const SessionMemory&) = delete;
   SessionMemory& operator=(const SessionMemory&) = delete;
 
-  const SessionView& view() const { return view_; }
-  SessionFiles files() const { return {board_.descriptor.get(), parts_.descriptor.get()}; }
+  // With the common pool.
+  const SessionView& view() const { return pools_.session(); }
+  Pools& pools() { return pools_; }
+  SessionFiles files() { return {board_.descriptor.get(), lobby_.descriptor.get(), pools_}; }
 
  private:
   struct File {
@@ -57,18 +61,15 @@ class SessionMemory {
     base::Mapping mapping;
   };
 
-  SessionMemory(File board, File parts)
-      : board_(std::move(board)),
-        parts_(std::move(parts)),
-        view_(*static_cast<Board*>(board_.mapping.data()), parts_.mapping.data(),
-              parts_.mapping.bytes()) {}
-  static Result<File> create_board();
-  static Result<File> create_parts(uint32_t rings);
-  Status initialise(const SessionOptions& options, uint32_t rings);
+  SessionMemory(File board, File lobby, File pool, uint32_t rings);
+  static Result<File> create_shared(const char* name, uint64_t bytes, int seals);
+  static Result<File> create_pool(uint32_t rings);
+  Status initialise(const SessionOptions& options);
 
   File board_;
-  File parts_;  // all but the board
-  SessionView view_;
+  File lobby_;
+  base::Mapping common_;
+  Pools pools_;
 };
 
 // TSC where it ticks evenly on all processors, else a counter. docs/decisions/0002-order.md.

@@ -32,6 +32,7 @@ enum class Attachment : uint32_t {
 // Cleared in a forked child, like the thread states after it.
 struct alignas(64) ForkDetector {
   std::atomic<Attachment> attachment;
+  alignas(64) char others[kClearedBytes];
 };
 
 // A process's own description in its slot. Kept for the children that it forks: by the time they
@@ -93,7 +94,7 @@ void publish_process(SessionView session, const ClaimedSlot& claimed, uint64_t p
   slot.flags = description.flags;
   slot.pid = description.pid;
   slot.behind = 0;
-  slot.serial = session.header().serials.fetch_add(1) + 1;
+  slot.serial = uint64_t{session.pool().number} << 32 | (session.header().serials.fetch_add(1) + 1);
   slot.parent_serial = parent_serial;
   slot.initial_break = description.initial_break;
   std::memcpy(slot.program, description.program, kProgramBytes);
@@ -114,7 +115,7 @@ void publish_process(SessionView session, const ClaimedSlot& claimed, uint64_t p
   process.pid = own_pid();
   process.serial = slot.serial;
   slot.state.store(SlotState::kRunning, std::memory_order_release);
-  session.header().claims.fetch_add(1);
+  announce_claim(session);
   process.recording = true;
 }
 
@@ -129,13 +130,13 @@ void describe_process(uint32_t pid, const AllocatorFacts& allocator) {
   copy_text(description.program, slash != nullptr ? slash + 1 : path);
 }
 
-// Joins as a new process: a forked child, on the heap of its parent, or a process that the
-// collector took for dead because all the threads it knew of were gone.
+// Joins as a new process: a forked child, on the heap of its parent and mostly in a pool of its
+// own, or a process that the collector took for dead because all the threads it knew of were gone.
 bool attach_anew(uint32_t flags) {
   const SessionView session = process.session;
   if (session.board().follow == Follow::kNone && (flags & kSlotForked) != 0) return false;
   if (process.quiet) {
-    session.header().filtered.fetch_add(1, std::memory_order_relaxed);
+    session.lobby().filtered.fetch_add(1, std::memory_order_relaxed);
     return false;
   }
   const ClaimedSlot claimed = claim_process_slot(session);
@@ -201,7 +202,7 @@ bool publish_ring(RingHeader& ring) {
     ring.process_slot = process.slot_index.load();
     ring.process_serial = serial;
     ring.state.store(RingState::kOwned);
-    process.session.header().claims.fetch_add(1);
+    announce_claim(process.session);
     if (!keep_slot()) return false;
     if (process.serial == serial) return true;
   }
@@ -243,6 +244,10 @@ void adopt_session(SessionView session, uint32_t pid, uint64_t code_map,
   publish_process(session, claimed, 0, code_map);
 }
 
+void* memory_that_forks_clear() {
+  return fork_detector->others;
+}
+
 bool has_own_slot() {
   return fork_detector->attachment.load(std::memory_order_acquire) == Attachment::kDone;
 }
@@ -271,7 +276,7 @@ ThreadState* attach_thread(IfNoRing if_no_ring) {
   describe_thread(*claimed.ring);
   if (!publish_ring(*claimed.ring)) return nullptr;
   // The collector must see which threads live by now.
-  if (process.stamped.load(std::memory_order_relaxed)) wake_collector(process.session.header());
+  if (process.stamped.load(std::memory_order_relaxed)) wake_collector(process.session.lobby());
   return &state;
 }
 
@@ -288,9 +293,9 @@ bool session_is_over() {
   return is_over(process.session.board());
 }
 
-void wake_collector(SessionHeader& header) {
+void wake_collector(Lobby& lobby) {
   if (process.quiet.load(std::memory_order_relaxed)) return;
-  auto& sleep = header.collector_sleep;
+  auto& sleep = lobby.collector_sleep;
   if (sleep.load(std::memory_order_relaxed) == CollectorSleep::kAwake) return;
   sleep.store(CollectorSleep::kAwake);
   raw_syscall(SYS_futex, as_long(&sleep), FUTEX_WAKE, 1);

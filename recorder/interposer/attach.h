@@ -28,8 +28,9 @@ struct alignas(64) ThreadState {
 };
 static_assert(sizeof(ThreadState) == 64);
 
-// The session as this process sees it. `session` never changes once it is set: while one thread
-// finds that the session is over, others may be in the middle of a record.
+// The session as this process sees it. `session` never changes once it is set, except in a forked
+// child that still has one thread (spare_pools.cc): while one thread finds that the session is
+// over, others may be in the middle of a record.
 struct Process {
   SessionView session;
   std::atomic<bool> recording;  // false before and after the recording
@@ -65,6 +66,11 @@ void attach_process(const void* real_malloc_function);
 void adopt_session(SessionView session, uint32_t pid, uint64_t code_map,
                    const AllocatorFacts& allocator);
 
+// Memory of kClearedBytes that a fork of any kind clears in the child. Requires that the process
+// has joined.
+inline constexpr size_t kClearedBytes = 512;
+void* memory_that_forks_clear();
+
 // Whether the process has a slot of its own. A forked child has none before its first record.
 bool has_own_slot();
 
@@ -81,7 +87,7 @@ void detach_process();
 bool is_over(const Board& board);
 bool session_is_over();
 // Only if it sleeps.
-void wake_collector(SessionHeader& header);
+void wake_collector(Lobby& lobby);
 
 // Count one more call for the summary: served from the bootstrap arena (even before there is a
 // session), made by the allocator itself, or made by a thread without a ring.

@@ -1,7 +1,6 @@
 // Finds the program's own allocator, and serves the calls made meanwhile: dlsym may allocate, and
 // some allocators allocate while they initialize.
 #include <dlfcn.h>
-#include <signal.h>
 
 #include <atomic>
 #include <cerrno>
@@ -54,16 +53,12 @@ bool wait_until_resolved() {
 // look-up half done for good.
 class SignalsHeldBack {
  public:
-  SignalsHeldBack() { set(~uint64_t{0}, &before_); }
-  ~SignalsHeldBack() { set(before_, nullptr); }
+  SignalsHeldBack() { set_blocked_signals(~uint64_t{0}, &before_); }
+  ~SignalsHeldBack() { set_blocked_signals(before_, nullptr); }
   SignalsHeldBack(const SignalsHeldBack&) = delete;
   SignalsHeldBack& operator=(const SignalsHeldBack&) = delete;
 
  private:
-  // As the kernel has it: one bit per signal.
-  static void set(uint64_t mask, uint64_t* before) {
-    raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, as_long(&mask), as_long(before), sizeof mask);
-  }
   uint64_t before_ = 0;
 };
 

@@ -1,5 +1,7 @@
 #include "recorder/interposer/claims.h"
 
+#include <algorithm>
+
 #include "recorder/interposer/attach.h"
 #include "recorder/interposer/session_map.h"
 #include "recorder/ring/raw_syscall.h"
@@ -72,8 +74,8 @@ bool claim_patiently(SessionView session, TryClaim try_claim) {
   const Board& board = session.board();
   if (board.on_full != OnFull::kBlock) return false;
   for (uint32_t waited_ms = 0; waited_ms < kPatienceMs && !is_over(board); ++waited_ms) {
-    session.header().ring_wanted = 1;
-    wake_collector(session.header());
+    session.lobby().ring_wanted = 1;
+    wake_collector(session.lobby());
     nap_ms();
     if (try_claim()) return true;
   }
@@ -81,14 +83,15 @@ bool claim_patiently(SessionView session, TryClaim try_claim) {
 }
 
 // The index of a part that was free and now is the claimant's; `count` if there is none.
-// `lock_of(index)` is null for a part that cannot be mapped, which is skipped. Low parts come
-// first, so that little of the session is ever touched.
+// `lock_of(index)` is null for a part that cannot be mapped; its block is skipped. Low parts come
+// first, so that little of the pool is ever touched.
 template <typename LockOf>
 uint32_t claim_part(const Claimant& claimant, Occupancy& taken, uint32_t count, LockOf lock_of) {
   const uint32_t begin = taken.lowest_free.load(std::memory_order_relaxed);
   for (uint32_t i = 0; i < count; ++i) {
     const uint32_t index = (begin + i) % count;
     OwnerLock* const lock = lock_of(index);
+    if (lock == nullptr) i += std::min(kBlockParts - 1 - index % kBlockParts, count - 1 - index);
     if (lock == nullptr || !claimant.try_claim(*lock)) continue;
     if (index >= begin) taken.lowest_free.store(index + 1, std::memory_order_relaxed);
     uint32_t high = taken.high_water.load();
@@ -129,28 +132,26 @@ ClaimedSlot claim_process_slot(SessionView session) {
   const Claimant claimant(Claimant::Thread::kOwn);
   ClaimedSlot claimed;
   const auto lock_of = [&](uint32_t i) {
-    char* const block = map_block(session, i / kBlockParts);
-    claimed.slot = block != nullptr ? &SessionView::process_in(block, i) : nullptr;
+    PoolPart* const part = map_part(session, i);
+    claimed.slot = part != nullptr ? &part->slot : nullptr;
     return claimed.slot != nullptr ? &claimed.slot->lock : nullptr;
   };
   const bool found = claim_patiently(session, [&] {
-    claimed.index = claim_part(claimant, session.header().slots_taken, kProcessSlots, lock_of);
-    return claimed.index != kProcessSlots;
+    claimed.index = claim_part(claimant, session.header().slots_taken, session.rings(), lock_of);
+    return claimed.index != session.rings();
   });
   if (found) return claimed;
-  session.header().turned_away.fetch_add(1, std::memory_order_relaxed);
+  session.lobby().turned_away.fetch_add(1, std::memory_order_relaxed);
   return {};
 }
 
 ClaimedRing claim_ring(SessionView session, Claimant::Thread thread, IfNoRing if_no_ring) {
-  // Read once, because others could write there before Linux 5.1.
-  const uint32_t said = std::atomic_ref(session.board().rings).load(std::memory_order_relaxed);
-  const uint32_t rings = said < kRings ? said : kRings;
+  const uint32_t rings = session.rings();
   const Claimant claimant(thread);
   ClaimedRing ring;
   const auto lock_of = [&](uint32_t i) {
-    char* const block = map_block(session, i / kBlockParts);
-    ring.ring = block != nullptr ? &SessionView::ring_in(block, i) : nullptr;
+    PoolPart* const part = map_part(session, i);
+    ring.ring = part != nullptr ? &part->ring : nullptr;
     return ring.ring != nullptr ? &ring.ring->lock : nullptr;
   };
   const auto try_claim = [&] {

@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <initializer_list>
 
 #include "recorder/interposer/code_view.h"
 #include "recorder/interposer/environment.h"
@@ -22,41 +21,34 @@
 namespace heaptape::recorder {
 namespace {
 
-// Parses the socket's address and the token from NAME:TOKEN. The length of the address, or 0.
-socklen_t parse_session(const char* value, sockaddr_un* address, Hello* hello) {
+// Where the recorder is, and the word that it asks for.
+struct Rendezvous {
+  sockaddr_un address;
+  socklen_t length;  // of the address; 0: there is none
+  char token[kTokenDigits];
+};
+
+// From NAME:TOKEN.
+Rendezvous parse_session(const char* value) {
+  Rendezvous result = {};
   const char* colon = std::strchr(value, ':');
-  if (colon == nullptr || std::strlen(colon + 1) != kTokenDigits) return 0;
+  if (colon == nullptr || std::strlen(colon + 1) != kTokenDigits) return result;
   const auto name_length = static_cast<size_t>(colon - value);
-  if (name_length == 0 || name_length > kMaxSessionName) return 0;
-  std::memcpy(hello->token, colon + 1, kTokenDigits);
-  address->sun_family = AF_UNIX;
-  char* path = address->sun_path;
+  if (name_length == 0 || name_length > kMaxSessionName) return result;
+  std::memcpy(result.token, colon + 1, kTokenDigits);
+  result.address.sun_family = AF_UNIX;
+  char* path = result.address.sun_path;
   *path++ = 0;
   std::memcpy(path, kSocketPrefix, sizeof kSocketPrefix - 1);
   path += sizeof kSocketPrefix - 1;
   std::memcpy(path, value, name_length);
   path += name_length;
-  return static_cast<socklen_t>(path - reinterpret_cast<char*>(address));
-}
-
-// The end of the whole handshake, whatever the server does and however many signals arrive.
-class Deadline {
- public:
-  bool has_passed() const { return kernel_clock_ns() >= end_ns_; }
-
- private:
-  const uint64_t end_ns_ = kernel_clock_ns() + uint64_t{kLongPatienceMs} * 1'000'000;
-};
-
-// Retries a call as often as a signal interrupts it.
-template <typename Call>
-long uninterrupted(const Deadline& deadline, Call call) {
-  long result;
-  do {
-    result = call();
-  } while (result == -EINTR && !deadline.has_passed());
+  result.length = static_cast<socklen_t>(path - reinterpret_cast<char*>(&result.address));
   return result;
 }
+
+// Kept, because the program may write over its environment.
+constinit Rendezvous rendezvous = {};
 
 // Whether the server runs as root, or as the user that this process is and can become: the kernel
 // says who called listen(2). The socket's name is no secret, and free once its recorder has ended.
@@ -68,96 +60,112 @@ bool is_trusted(const ucred& server) {
   return server.uid == 0 || (server.uid == real && server.uid == effective && server.uid == saved);
 }
 
-// Whether nobody can shrink the file: reading mapped memory beyond its end would kill us.
-bool keeps_its_size(int file, uint64_t bytes) {
+// 0 of a file that can be shrunk: reading mapped memory beyond its end would kill us.
+uint64_t lasting_bytes(int file) {
   const long seals = raw_syscall(SYS_fcntl, file, F_GET_SEALS);
-  return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 &&
-         raw_syscall(SYS_lseek, file, 0, SEEK_END) >= static_cast<long>(bytes);
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) return 0;
+  const long bytes = raw_syscall(SYS_lseek, file, 0, SEEK_END);
+  return bytes > 0 ? static_cast<uint64_t>(bytes) : 0;
 }
 
-uint32_t pid_behind(long socket) {
-  return static_cast<uint32_t>(recorder_behind(socket).pid);
-}
-
-bool is_heard(long socket, const Deadline& deadline) {
-  for (;;) {
-    uint64_t magic = 0;
-    const long got = uninterrupted(
-        deadline, [&] { return raw_syscall(SYS_recvfrom, socket, as_long(&magic), sizeof magic); });
-    if (got == sizeof magic) return magic == kHeardMagic;
-    if (got != -EAGAIN || deadline.has_passed() || is_stopped(pid_behind(socket))) return false;
+// The descriptors that came with a message, in their order. Closes them.
+class Descriptors {
+ public:
+  Descriptors() = default;
+  ~Descriptors() {
+    for (uint32_t i = 0; i < count_; ++i) raw_syscall(SYS_close, files_[i]);
   }
-}
+  Descriptors(const Descriptors&) = delete;
+  Descriptors& operator=(const Descriptors&) = delete;
 
-long wait_for_welcome(long socket, const Deadline& deadline, msghdr* header) {
-  long got;
-  do {
-    got = uninterrupted(deadline, [=] {
-      return raw_syscall(SYS_recvmsg, socket, as_long(header), MSG_CMSG_CLOEXEC);
-    });
-  } while (got == -EAGAIN && !deadline.has_passed());
-  return got;
-}
+  uint32_t count() const { return count_; }
+  int operator[](uint32_t index) const { return files_[index]; }
+  // From a message with room for no more than kMostDescriptors.
+  void take(const msghdr& message) {
+    const cmsghdr* const rights = CMSG_FIRSTHDR(&message);
+    if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS) return;
+    count_ = static_cast<uint32_t>((rights->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+    std::memcpy(files_, CMSG_DATA(rights), count_ * sizeof(int));
+  }
 
-// The descriptors of a welcome; -1 if missing.
-struct Descriptors {
-  int board = -1;
-  int session = -1;
-  int code = -1;
+ private:
+  int files_[kMostDescriptors];
+  uint32_t count_ = 0;
 };
 
-void close(const Descriptors& descriptors) {
-  for (const int file : {descriptors.board, descriptors.session, descriptors.code}) {
-    if (file >= 0) raw_syscall(SYS_close, file);
+// To the recorder. The whole of what is said and heard has an end, whatever the server does and
+// however many signals arrive.
+class Connection {
+ public:
+  Connection() : socket_(raw_syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {}
+  ~Connection() {
+    if (socket_ >= 0) raw_syscall(SYS_close, socket_);
   }
-}
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
 
-Descriptors receive_welcome(long socket, const Deadline& deadline, Welcome* welcome) {
-  DescriptorMessage message(welcome, sizeof *welcome);
-  const long got = wait_for_welcome(socket, deadline, &message.header);
-  const cmsghdr* rights = got > 0 ? CMSG_FIRSTHDR(&message.header) : nullptr;
-  if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS) return {};
-  Descriptors descriptors;
-  const auto* const sent = reinterpret_cast<const char*>(CMSG_DATA(rights));
-  size_t at = 0;
-  for (int* const file : {&descriptors.board, &descriptors.session, &descriptors.code}) {
-    if (rights->cmsg_len >= CMSG_LEN(at + sizeof *file)) {
-      std::memcpy(file, sent + at, sizeof *file);
+  uint32_t server() const { return static_cast<uint32_t>(recorder_behind(socket_).pid); }
+
+  // Whether there is a server, and it is one that is trusted.
+  bool open() {
+    if (socket_ < 0 || rendezvous.length == 0) return false;
+    const timeval timeout{0, kPatienceMs * 1000};
+    raw_syscall(SYS_setsockopt, socket_, SOL_SOCKET, SO_RCVTIMEO, as_long(&timeout),
+                sizeof timeout);
+    raw_syscall(SYS_setsockopt, socket_, SOL_SOCKET, SO_SNDTIMEO, as_long(&timeout),
+                sizeof timeout);
+    const long connected = uninterrupted([this] {
+      return raw_syscall(SYS_connect, socket_, as_long(&rendezvous.address), rendezvous.length);
+    });
+    if (connected != 0) return false;
+    if (is_trusted(recorder_behind(socket_))) return true;
+    rendezvous.length = 0;  // for good
+    return false;
+  }
+
+  template <typename Message>
+  bool say(const Message& message) {
+    const long sent = uninterrupted([&] {
+      return raw_syscall(SYS_sendto, socket_, as_long(&message), sizeof message, MSG_NOSIGNAL);
+    });
+    return sent == sizeof message;
+  }
+
+  // Whether a whole message came. Waits for a server that is not stopped, or has been heard before.
+  template <typename Message>
+  bool hear(Message& message, Descriptors& files) {
+    for (;;) {
+      DescriptorMessage space(&message, sizeof message);
+      const long got = uninterrupted([&] {
+        return raw_syscall(SYS_recvmsg, socket_, as_long(&space.header), MSG_CMSG_CLOEXEC);
+      });
+      if (got > 0) files.take(space.header);
+      if (got == sizeof message) return is_heard_ = true;
+      if (got != -EAGAIN || has_ended() || (!is_heard_ && is_stopped(server()))) return false;
     }
-    at += sizeof *file;
   }
-  if (got == sizeof *welcome && welcome->magic == kHelloMagic &&
-      welcome->layout_version == kLayoutVersion) {
-    return descriptors;
-  }
-  close(descriptors);
-  return {};
-}
 
-Descriptors shake_hands(long socket, const sockaddr_un& address, socklen_t length,
-                        const Hello& hello, Welcome* welcome) {
-  const Deadline deadline;
-  const timeval timeout{0, kPatienceMs * 1000};
-  raw_syscall(SYS_setsockopt, socket, SOL_SOCKET, SO_RCVTIMEO, as_long(&timeout), sizeof timeout);
-  raw_syscall(SYS_setsockopt, socket, SOL_SOCKET, SO_SNDTIMEO, as_long(&timeout), sizeof timeout);
-  const long connected = uninterrupted(
-      deadline, [&] { return raw_syscall(SYS_connect, socket, as_long(&address), length); });
-  if (connected != 0) return {};
-  if (!is_trusted(recorder_behind(socket))) {
-    raw_syscall(SYS_sendto, socket, as_long(&kDistrustMagic), sizeof kDistrustMagic,
-                MSG_NOSIGNAL | MSG_DONTWAIT);
-    return {};
+ private:
+  bool has_ended() const { return kernel_clock_ns() >= end_ns_; }
+
+  // Retries a call as often as a signal interrupts it.
+  template <typename Call>
+  long uninterrupted(Call call) const {
+    long result;
+    do {
+      result = call();
+    } while (result == -EINTR && !has_ended());
+    return result;
   }
-  const long sent = uninterrupted(deadline, [&] {
-    return raw_syscall(SYS_sendto, socket, as_long(&hello), sizeof hello, MSG_NOSIGNAL);
-  });
-  if (sent != sizeof hello || !is_heard(socket, deadline)) return {};
-  return receive_welcome(socket, deadline, welcome);
-}
+
+  const long socket_;
+  const uint64_t end_ns_ = kernel_clock_ns() + uint64_t{kLongPatienceMs} * 1'000'000;
+  bool is_heard_ = false;
+};
 
 // Null if it cannot be mapped.
 void* map_shared(int file, uint64_t bytes, int protection) {
-  if (!keeps_its_size(file, bytes)) return nullptr;
+  if (lasting_bytes(file) < bytes) return nullptr;
   const long base =
       raw_syscall(SYS_mmap, 0, bytes, protection, MAP_SHARED | MAP_NORESERVE, file, 0);
   if (base < 0) return nullptr;
@@ -165,15 +173,29 @@ void* map_shared(int file, uint64_t bytes, int protection) {
   return reinterpret_cast<void*>(base);
 }
 
-SessionView map_session(const Descriptors& files) {
-  void* const board_page = map_shared(files.board, kBoardBytes, PROT_READ);
-  if (board_page == nullptr) return {};
-  Board& board = *static_cast<Board*>(board_page);
-  const bool is_ours = board.magic == kSessionMagic && board.layout_version == kLayoutVersion;
-  void* const parts =
-      is_ours ? map_shared(files.session, kJoinBytes, PROT_READ | PROT_WRITE) : nullptr;
-  if (parts != nullptr) return {board, parts, kJoinBytes};
-  raw_syscall(SYS_munmap, as_long(board_page), kBoardBytes);
+// How many rings are in the file of a pool; 0 if it is none.
+uint32_t rings_of(int pool) {
+  const uint64_t bytes = lasting_bytes(pool);
+  if (bytes < kMoreWordsOffset) return 0;
+  const uint64_t rings = kFirstRings + (bytes - kMoreWordsOffset) / kRingBytes;
+  return rings < kRings ? static_cast<uint32_t>(rings) : kRings;
+}
+
+SessionView map_session(int board_file, int lobby_file, int pool_file, uint32_t pool) {
+  void* const page = map_shared(board_file, kBoardBytes, PROT_READ);
+  if (page == nullptr) return {};
+  Board& board = *static_cast<Board*>(page);
+  const uint32_t rings = rings_of(pool_file);
+  if (board.magic == kSessionMagic && board.layout_version == kLayoutVersion && rings != 0) {
+    void* const lobby = map_shared(lobby_file, kLobbyBytes, PROT_READ | PROT_WRITE);
+    void* const base = map_shared(pool_file, kJoinBytes, PROT_READ | PROT_WRITE);
+    if (lobby != nullptr && base != nullptr) {
+      return {board, lobby, {static_cast<char*>(base), pool, rings}};
+    }
+    if (lobby != nullptr) raw_syscall(SYS_munmap, as_long(lobby), kLobbyBytes);
+    if (base != nullptr) raw_syscall(SYS_munmap, as_long(base), kJoinBytes);
+  }
+  raw_syscall(SYS_munmap, as_long(page), kBoardBytes);
   return {};
 }
 
@@ -182,27 +204,50 @@ SessionView map_session(const Descriptors& files) {
 Joined join_session(const AllocatorFacts& allocator) {
   const char* const value = find_variable(environment(), kSessionVariable);
   if (value == nullptr) return {};
-  sockaddr_un address{};
+  rendezvous = parse_session(value);
+  if (rendezvous.length == 0) return {};
   Hello hello{
       kHelloMagic, kLayoutVersion, static_cast<uint32_t>(raw_syscall(SYS_getpid)), {}, allocator};
-  const socklen_t length = parse_session(value, &address, &hello);
-  if (length == 0) return {};
-  const long socket = raw_syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-  if (socket < 0) return {};
+  std::memcpy(hello.token, rendezvous.token, kTokenDigits);
+  Connection connection;
+  uint64_t heard = 0;
   Welcome welcome{};
-  const Descriptors descriptors = shake_hands(socket, address, length, hello, &welcome);
-  const uint32_t recorder = pid_behind(socket);
-  raw_syscall(SYS_close, socket);
-  if (descriptors.session < 0) {
-    close(descriptors);
+  Descriptors files;
+  if (!connection.open()) {
+    if (rendezvous.length == 0) connection.say(kDistrustMagic);
     return {};
   }
-  const Joined joined{map_session(descriptors), welcome.pid, welcome.code_map, recorder,
-                      welcome.allocator};
-  if (descriptors.code >= 0 && keeps_its_size(descriptors.code, 0)) map_code_file(descriptors.code);
-  close(descriptors);
+  const bool is_welcome = connection.say(hello) && connection.hear(heard, files) &&
+                          heard == kHeardMagic && connection.hear(welcome, files) &&
+                          welcome.magic == kHelloMagic &&
+                          welcome.layout_version == kLayoutVersion && files.count() >= 3;
+  if (!is_welcome) return {};
+  const Joined joined{map_session(files[0], files[1], files[2], welcome.pool), welcome.pid,
+                      welcome.code_map, connection.server(), welcome.allocator};
+  if (files.count() > 3 && lasting_bytes(files[3]) > 0) map_code_file(files[3]);
   if (joined.session.valid() && joined.session.board().follow != Follow::kAll) leave_environment();
   return joined;
+}
+
+uint32_t fetch_spare_pools(PoolView* pools, uint32_t count) {
+  PoolRequest request{kPoolsMagic, kLayoutVersion, count, {}};
+  std::memcpy(request.token, rendezvous.token, kTokenDigits);
+  Connection connection;
+  PoolAnswer answer{};
+  Descriptors files;
+  const bool is_answer = connection.open() && connection.say(request) &&
+                         connection.hear(answer, files) && answer.magic == kPoolsMagic;
+  if (!is_answer) return 0;
+  uint32_t got = 0;
+  for (uint32_t i = 0; i < files.count() && i < count; ++i) {
+    const uint32_t rings = rings_of(files[i]);
+    if (rings == 0) continue;
+    void* const page = map_shared(files[i], kPageBytes, PROT_READ | PROT_WRITE);
+    if (page == nullptr) continue;
+    raw_syscall(SYS_madvise, as_long(page), kPageBytes, MADV_DONTFORK);
+    pools[got++] = {static_cast<char*>(page), answer.numbers[i], rings};
+  }
+  return got;
 }
 
 }  // namespace heaptape::recorder

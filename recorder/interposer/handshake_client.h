@@ -8,9 +8,9 @@
 namespace heaptape::recorder {
 
 struct Joined {
-  SessionView
-      session;       // its first kJoinBytes; invalid if there is no session, or it cannot be joined
-  uint32_t pid = 0;  // this process, as the collector sees it
+  // With the beginning of a pool; invalid if there is no session, or it cannot be joined.
+  SessionView session;
+  uint32_t pid = 0;               // this process, as the collector sees it
   uint64_t code_map = 0;          // ProcessSlot::code_map
   uint32_t recorder = 0;          // its pid, see recorder_process.h
   AllocatorFacts allocator = {};  // Welcome::allocator
@@ -22,5 +22,11 @@ struct Joined {
 // for one that runs or has heard us. Unless the session follows exec, removes itself from the
 // environment that the process hands on.
 Joined join_session(const AllocatorFacts& allocator);
+
+// Asks the recorder of the session that was joined for so many pools, at most kMostSpares, for
+// children. Their first pages are mapped, but not in forked children. Returns how many there are:
+// fewer if it has no more, none if it cannot be reached any more (from another network namespace),
+// or is not trusted. Waits, and trusts, as join_session() does.
+uint32_t fetch_spare_pools(PoolView* pools, uint32_t count);
 
 }  // namespace heaptape::recorder

@@ -24,7 +24,7 @@ void post_notice(Unrecorded reason, const char* path, int32_t times) {
   if (!process.session.valid() || session_is_over()) return;
   Notice* const notice = claim_notice(process.session);
   if (notice == nullptr) {
-    process.session.header().notices_lost.fetch_add(1, std::memory_order_relaxed);
+    process.session.lobby().notices_lost.fetch_add(1, std::memory_order_relaxed);
     return;
   }
   notice->reason = reason;
@@ -32,7 +32,7 @@ void post_notice(Unrecorded reason, const char* path, int32_t times) {
   notice->pid = process.pid;
   copy_text(notice->path, path);
   notice->state.store(NoticeState::kReady, std::memory_order_release);
-  process.session.header().claims.fetch_add(1);
+  process.session.lobby().claims.fetch_add(1);
 }
 
 }  // namespace heaptape::recorder

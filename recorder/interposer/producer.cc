@@ -49,7 +49,7 @@ void sleep_until_woken(ThreadState& state) {
   RingHeader& ring = *state.ring;
   ring.producer_waits.store(1);
   const uint32_t space = ring.space.load();
-  wake_collector(process.session.header());
+  wake_collector(process.session.lobby());
   if (!has_room(state)) {
     const timespec slice{0, kWaitSliceNs};
     raw_syscall(SYS_futex, as_long(&ring.space), FUTEX_WAIT, space, as_long(&slice));
@@ -124,7 +124,7 @@ bool enter_segment(ThreadState& state) {
   if (state.limit - state.tail >= kRingWords / 2) {
     state.tail = state.ring->tail.load(std::memory_order_acquire);
     if (state.limit - state.tail >= kRingWords / 2) {
-      wake_collector(process.session.header());
+      wake_collector(process.session.lobby());
     }
   }
   return true;

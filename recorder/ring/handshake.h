@@ -1,7 +1,8 @@
 // The messages with which a process joins the session. It connects to the collector's abstract UNIX
 // socket and sends a Hello. It gets a kHeardMagic at once, and when the collector knows who it is a
-// Welcome with descriptors of the session's board and memory and, if stacks are walked by tables,
-// one of their file; it maps them and closes the descriptors.
+// Welcome with descriptors of the session's board and lobby, a pool and, if stacks are walked by
+// tables, one of their file; it maps them and closes the descriptors. With another connection and a
+// PoolRequest it gets pools for the children that it forks.
 // docs/decisions/0003-session-memory.md says why this is not a file in /dev/shm.
 //
 // Environment: HEAPTAPE_SESSION=NAME:TOKEN, where TOKEN is 32 hexadecimal digits; the socket's name
@@ -15,6 +16,7 @@
 #include <cstdint>
 
 #include "recorder/ring/allocator_facts.h"
+#include "recorder/ring/session_layout.h"
 
 namespace heaptape::recorder {
 
@@ -50,12 +52,31 @@ struct Welcome {
   uint32_t layout_version;
   uint32_t pid;       // as the collector sees the process
   uint64_t code_map;  // ProcessSlot::code_map
+  uint64_t pool;      // its number
   // The Hello's, completed from the library's file.
   AllocatorFacts allocator;
 };
-static_assert(sizeof(Welcome) == 344);
+static_assert(sizeof(Welcome) == 352);
 
-inline constexpr uint32_t kMostDescriptors = 3;
+inline constexpr uint64_t kPoolsMagic = 0x31736c6f6f707468;  // "htpools1"
+
+// Asks for spares.
+struct PoolRequest {
+  uint64_t magic;
+  uint32_t layout_version;
+  uint32_t count;  // at most kMostSpares
+  char token[kTokenDigits];
+};
+static_assert(sizeof(PoolRequest) == 48);
+
+// Comes with the pools' descriptors; fewer than were asked for, if there are no more.
+struct PoolAnswer {
+  uint64_t magic;
+  uint32_t numbers[kMostSpares];
+};
+static_assert(sizeof(PoolAnswer) == 8 + 4 * kMostSpares);
+
+inline constexpr uint32_t kMostDescriptors = kMostSpares;
 
 // Arguments of sendmsg and recvmsg for `bytes` bytes at `data` and some descriptors.
 struct DescriptorMessage {

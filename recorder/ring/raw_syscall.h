@@ -27,6 +27,13 @@ long as_long(Pointer* pointer) {
   return reinterpret_cast<long>(pointer);
 }
 
+// The calling thread's. `blocked` is as the kernel has it, one bit per signal; so is `*before`, if
+// it is not null.
+inline void set_blocked_signals(uint64_t blocked, uint64_t* before) {
+  constexpr long kSetMask = 2;  // SIG_SETMASK
+  raw_syscall(SYS_rt_sigprocmask, kSetMask, as_long(&blocked), as_long(before), sizeof blocked);
+}
+
 // Sleeps for a millisecond.
 inline void nap_ms() {
   const timespec millisecond{0, 1'000'000};

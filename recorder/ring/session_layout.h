@@ -1,12 +1,22 @@
 // The memory that recorded processes share with the collector. docs/architecture.md, "Recording".
-// For each session there are two files, a Board and
+// For each session there are two files that all processes map,
 //
-//   SessionHeader | Notice[kNotices] | block 0 | ... | block kBlocks-1 | words[rings][kRingWords]
-//   block: ProcessSlot[kBlockParts] | RingHeader[kBlockParts]
+//   board: Board
+//   lobby: Lobby | Notice[kNotices]
 //
-// Both ends map it, at different addresses, so it holds no pointers that the other end follows.
-// Each end treats the other's data as hostile: it reads a value once, checks it, and uses the
-// checked value. Free of the C++ run-time library.
+// and pools, each a file that one process maps (or a few, where there could not be enough):
+//
+//   pool: first page | words[kFirstRings][kRingWords] | block 0 | ... | block kBlocks-1 |
+//         words[rings - kFirstRings][kRingWords]
+//   first page: PoolHeader | PoolPart[kFirstParts], which are then missing in block 0
+//   block: PoolPart[kBlockParts]
+//   part I: process slot I, and ring I
+//
+// A pool is zero at first. A process that was executed gets one when it joins, and more, its
+// spares, for the children that it forks. docs/decisions/0042-pools.md. Both ends map them, at
+// different addresses, so it holds no pointers that the other end follows. Each end treats the
+// other's data as hostile: it reads a value once, checks it, and uses the checked value. Free of
+// the C++ run-time library.
 #pragma once
 
 #include <atomic>
@@ -20,17 +30,26 @@
 
 namespace heaptape::recorder {
 
-inline constexpr char kSessionName[] = "heaptape-session";  // of its memory, in /proc/PID/maps
+// Names of the files in /proc/PID/maps.
 inline constexpr char kBoardName[] = "heaptape-board";
+inline constexpr char kLobbyName[] = "heaptape-lobby";
+inline constexpr char kPoolName[] = "heaptape-pool";
 inline constexpr uint64_t kSessionMagic = 0x316e6f6973736548;  // "Hession1"
-inline constexpr uint32_t kLayoutVersion = 12;
+inline constexpr uint32_t kLayoutVersion = 13;
 
-// Recorded processes, and recorded threads, alive at one time: as many as Linux gives process ids
-// by default. A session has fewer rings if its caller's limits do not allow for all.
+// Recorded threads of a process alive at one time: as many as Linux gives process ids by default.
+// Fewer if the recorder's limits do not allow for all.
 inline constexpr uint32_t kBlockParts = 1u << 10;
 inline constexpr uint32_t kBlocks = 32;
-inline constexpr uint32_t kProcessSlots = kBlocks * kBlockParts;
 inline constexpr uint32_t kRings = kBlocks * kBlockParts;
+inline constexpr uint32_t kSpareRings = 1u << 11;  // of a forked process
+// Most processes have no more, and touch little of their pool.
+inline constexpr uint32_t kFirstParts = 5;
+inline constexpr uint32_t kFirstRings = 4;
+// The most pools at one time. Numbers grow; pool N is in place N modulo kPoolPlaces.
+inline constexpr uint32_t kPoolPlaces = 1u << 13;
+// Spares that a process has at one time.
+inline constexpr uint32_t kMostSpares = 16;
 inline constexpr uint32_t kRingWords = 1u << 16;    // 512 KiB: docs/decisions/0039-bulk.md
 inline constexpr uint32_t kSegmentWords = 1u << 9;  // between two looks at the collector: one page
 inline constexpr uint32_t kProgramBytes = 64;
@@ -79,7 +98,6 @@ struct alignas(64) Board {
   Follow follow;
   OnFull on_full;
   Clock clock;
-  uint32_t rings;                 // of this session, at most kRings
   uint32_t stack_frames;          // to record of each stack, at most kMostStackFrames; 0: no stacks
   uint64_t ticks_per_ms;          // of the TSC; 0 if unknown
   std::atomic<uint32_t> stopped;  // 1: the session is over, record nothing more
@@ -101,12 +119,13 @@ struct alignas(64) Board {
 static_assert(sizeof(Board) == 192 && alignof(Board) == 64);
 static_assert(offsetof(Board, collector_lock_word) == 128);
 
-// Written by all processes and the recorder.
-struct alignas(64) SessionHeader {
+// Written by all processes and the recorder. A hostile one can delay others here, and make the
+// counts wrong, and the order of their calls where the TSC is not used.
+struct alignas(64) Lobby {
   // A futex. A producer whose ring is half full wakes the thread that copies it if that sleeps.
   std::atomic<CollectorSleep> collector_sleep;
 
-  // Grows with each claim of a process slot or ring: the collector then looks for it.
+  // Grows with each claim in any pool, and with each notice, after it.
   alignas(64) std::atomic<uint32_t> claims;
   // Set by a thread that finds no free ring: the collector then frees the rings of dead threads.
   std::atomic<uint32_t> ring_wanted;
@@ -116,15 +135,25 @@ struct alignas(64) SessionHeader {
   std::atomic<uint32_t> filtered;
   // Notices dropped because the list was full.
   std::atomic<uint32_t> notices_lost;
-  // ProcessSlot::serial of the last process.
-  std::atomic<uint64_t> serials;
-  Occupancy slots_taken;
-  Occupancy rings_taken;
 
   // Clock::kCounter: the next stamp.
   alignas(64) std::atomic<uint64_t> stamp_counter;
+
+  // A bit for each pool in which something was claimed, by its place: the collector then looks
+  // whether it is to map the pool.
+  alignas(64) std::atomic<uint64_t> claimed_in[kPoolPlaces / 64];
 };
-static_assert(sizeof(SessionHeader) == 192 && alignof(SessionHeader) == 64);
+static_assert(sizeof(Lobby) == 192 + kPoolPlaces / 8 && alignof(Lobby) == 64);
+
+struct alignas(64) PoolHeader {
+  // The low half of ProcessSlot::serial of the last process.
+  std::atomic<uint32_t> serials;
+  // Grows with each claim of a slot or ring here, after it: the collector then looks for it.
+  std::atomic<uint32_t> claims;
+  Occupancy slots_taken;
+  Occupancy rings_taken;
+};
+static_assert(sizeof(PoolHeader) == 64);
 
 enum class NoticeState : uint32_t { kFree = 0, kClaimed = 1, kReady = 2 };
 
@@ -162,7 +191,9 @@ struct alignas(64) ProcessSlot {
   uint32_t pid;
   // 1: its tape's file lags and the backlog is full, so nothing is copied from its rings for now.
   std::atomic<uint32_t> behind;
-  uint64_t serial;                      // number of the process in its session, from 1
+  // Number of the process in its session: that of the pool in the high half, and one that grows in
+  // the low half.
+  uint64_t serial;
   uint64_t parent_serial;               // of a forked process; 0 if none
   uint64_t initial_break;               // program break before the first allocation
   std::atomic<uint64_t> nested;         // calls the allocator made itself while serving one
@@ -242,73 +273,102 @@ struct alignas(64) RingHeader {
 };
 static_assert(sizeof(RingHeader) == 256);
 
-// Offsets of the parts in the mapping.
+// A slot for a process and a ring for a thread, which have nothing to do with each other.
+struct PoolPart {
+  ProcessSlot slot;
+  RingHeader ring;
+};
+static_assert(sizeof(PoolPart) == sizeof(ProcessSlot) + sizeof(RingHeader));
+
+// Offsets in the files.
 using base::kPageBytes;
 using base::page_up;
 
-inline constexpr uint64_t kNoticesOffset = sizeof(SessionHeader);
-inline constexpr uint64_t kBlocksOffset = page_up(kNoticesOffset + kNotices * sizeof(Notice));
-inline constexpr uint64_t kBlockRingsOffset = kBlockParts * sizeof(ProcessSlot);  // in its block
-inline constexpr uint64_t kBlockBytes =
-    page_up(kBlockRingsOffset + kBlockParts * sizeof(RingHeader));
-inline constexpr uint64_t kRingWordsOffset = kBlocksOffset + kBlocks * kBlockBytes;
-inline constexpr uint64_t kRingBytes = uint64_t{kRingWords} * sizeof(uint64_t);
-
 inline constexpr uint64_t kBoardBytes = kPageBytes;
 static_assert(sizeof(Board) <= kBoardBytes);
-constexpr uint64_t session_bytes(uint32_t rings) {
-  return kRingWordsOffset + rings * kRingBytes;
-}
-// The part that a joining process maps: everything up to the end of block 0.
-inline constexpr uint64_t kJoinBytes = kBlocksOffset + kBlockBytes;
 
-// The parts of a session that is fully mapped, as in the collector. A recorded process maps the
-// beginning, and more when it needs it (recorder/interposer/session_map.h): all of it, gigabytes,
-// would count against the program's limit on address space, and mlockall(2) would fill it. Owns
-// nothing.
+inline constexpr uint64_t kNoticesOffset = sizeof(Lobby);
+inline constexpr uint64_t kLobbyBytes = page_up(kNoticesOffset + kNotices * sizeof(Notice));
+
+inline constexpr uint64_t kRingBytes = uint64_t{kRingWords} * sizeof(uint64_t);
+inline constexpr uint64_t kFirstPartsOffset = sizeof(PoolHeader);
+static_assert(kFirstPartsOffset + kFirstParts * sizeof(PoolPart) <= kPageBytes);
+inline constexpr uint64_t kFirstWordsOffset = kPageBytes;
+// The part that a process maps when it takes the pool.
+inline constexpr uint64_t kJoinBytes = kFirstWordsOffset + kFirstRings * kRingBytes;
+inline constexpr uint64_t kBlocksOffset = kJoinBytes;
+inline constexpr uint64_t kBlockBytes = page_up(kBlockParts * sizeof(PoolPart));
+inline constexpr uint64_t kMoreWordsOffset = kBlocksOffset + kBlocks * kBlockBytes;
+constexpr uint64_t words_offset(uint32_t ring) {
+  return ring < kFirstRings ? kFirstWordsOffset + ring * kRingBytes
+                            : kMoreWordsOffset + (ring - kFirstRings) * kRingBytes;
+}
+// `rings` is more than kFirstRings.
+constexpr uint64_t pool_bytes(uint32_t rings) {
+  return words_offset(rings);
+}
+
+// The beginning of a pool in a process, or all of it in the collector. A process maps more when it
+// needs it (recorder/interposer/session_map.h): all of it, gigabytes, would count against the
+// program's limit on address space, and mlockall(2) would fill it. Owns nothing.
+struct PoolView {
+  enum class Mapped : bool { kBeginning, kWhole };
+
+  char* base = nullptr;
+  uint32_t number = 0;
+  uint32_t rings = 0;
+  Mapped mapped = Mapped::kBeginning;
+};
+
+// The parts of a session that a process works with, or the collector for a process. Owns nothing.
 class SessionView {
  public:
   constexpr SessionView() = default;
-  SessionView(Board& board, void* base, uint64_t mapped_bytes)
-      : board_(&board),
-        base_(static_cast<char*>(base)),
-        rings_(mapped_bytes > kJoinBytes
-                   ? static_cast<uint32_t>((mapped_bytes - kRingWordsOffset) / kRingBytes)
-                   : 0) {}
+  SessionView(Board& board, void* lobby, const PoolView& pool)
+      : board_(&board), lobby_(static_cast<char*>(lobby)), pool_(pool) {}
 
-  bool valid() const { return base_ != nullptr; }
-  // Whether more than the beginning is mapped, which process(), ring() and words() require.
-  bool is_whole() const { return rings_ != 0; }
-  // Rings of a whole session.
-  uint32_t rings() const { return rings_; }
+  bool valid() const { return board_ != nullptr; }
   // Read-only in recorded processes.
   Board& board() const { return *board_; }
-  char* base() const { return base_; }
-  SessionHeader& header() const { return *reinterpret_cast<SessionHeader*>(base_); }
+  Lobby& lobby() const { return *reinterpret_cast<Lobby*>(lobby_); }
   Notice& notice(uint32_t index) const {
-    return reinterpret_cast<Notice*>(base_ + kNoticesOffset)[index];
-  }
-  char* block(uint32_t index) const { return base_ + kBlocksOffset + index * kBlockBytes; }
-  ProcessSlot& process(uint32_t index) const {
-    return process_in(block(index / kBlockParts), index);
-  }
-  RingHeader& ring(uint32_t index) const { return ring_in(block(index / kBlockParts), index); }
-  uint64_t* words(uint32_t index) const {
-    return reinterpret_cast<uint64_t*>(base_ + kRingWordsOffset + index * kRingBytes);
+    return reinterpret_cast<Notice*>(lobby_ + kNoticesOffset)[index];
   }
 
-  // The same parts, in the block that holds them.
-  static ProcessSlot& process_in(char* block, uint32_t index) {
-    return reinterpret_cast<ProcessSlot*>(block)[index % kBlockParts];
+  const PoolView& pool() const { return pool_; }
+  void set_pool(const PoolView& pool) { pool_ = pool; }
+  // In the pool, which has as many slots.
+  uint32_t rings() const { return pool_.rings; }
+  PoolHeader& header() const { return *reinterpret_cast<PoolHeader*>(pool_.base); }
+  // Whether more than the beginning is mapped, which process(), ring() and words() require.
+  bool is_whole() const { return pool_.mapped == PoolView::Mapped::kWhole; }
+  PoolPart& part(uint32_t index) const {
+    return index < kFirstParts
+               ? reinterpret_cast<PoolPart*>(pool_.base + kFirstPartsOffset)[index]
+               : part_in(pool_.base + kBlocksOffset + index / kBlockParts * kBlockBytes, index);
   }
-  static RingHeader& ring_in(char* block, uint32_t index) {
-    return reinterpret_cast<RingHeader*>(block + kBlockRingsOffset)[index % kBlockParts];
+  // In the block that holds it.
+  static PoolPart& part_in(char* block, uint32_t index) {
+    return reinterpret_cast<PoolPart*>(block)[index % kBlockParts];
+  }
+  ProcessSlot& process(uint32_t index) const { return part(index).slot; }
+  RingHeader& ring(uint32_t index) const { return part(index).ring; }
+  uint64_t* words(uint32_t index) const {
+    return reinterpret_cast<uint64_t*>(pool_.base + words_offset(index));
   }
 
  private:
   Board* board_ = nullptr;
-  char* base_ = nullptr;
-  uint32_t rings_ = 0;
+  char* lobby_ = nullptr;
+  PoolView pool_;
 };
+
+// Something was claimed in the pool of `session`: the collector is to look.
+inline void announce_claim(const SessionView& session) {
+  session.header().claims.fetch_add(1);
+  const uint32_t place = session.pool().number % kPoolPlaces;
+  session.lobby().claimed_in[place / 64].fetch_or(uint64_t{1} << place % 64);
+  session.lobby().claims.fetch_add(1);
+}
 
 }  // namespace heaptape::recorder

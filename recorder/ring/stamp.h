@@ -16,22 +16,21 @@ namespace heaptape::recorder {
 // rdtscp, not rdtsc: it waits for the loads before it. A plain rdtsc may run before the load that
 // gave this thread the pointer has come back, and then a free looks older than the malloc, on
 // another processor, whose block it frees (measured: 1 in a million frees of a hand-over program).
-inline uint64_t take_stamp(SessionView session) {
+inline uint64_t take_stamp(const SessionView& session) {
   unsigned processor;
   if (session.board().clock == Clock::kTsc) [[likely]]
     return __rdtscp(&processor);
-  return session.header().stamp_counter.fetch_add(1);
+  return session.lobby().stamp_counter.fetch_add(1);
 }
 
 // The collector's cut. Reading the heads of all rings after this call shows the records stamped up
 // to the cut, and all that happened before them. Every later stamp is above it.
-inline uint64_t stamp_now(SessionView session) {
+inline uint64_t stamp_now(const SessionView& session) {
   unsigned processor;
-  const uint64_t now = session.board().clock == Clock::kTsc
-                           ? __rdtscp(&processor)
-                           : session.header().stamp_counter.load() - 1;
+  const uint64_t next = session.board().clock == Clock::kTsc ? __rdtscp(&processor)
+                                                             : session.lobby().stamp_counter.load();
   _mm_lfence();
-  return now;
+  return next == 0 ? 0 : next - 1;  // a hostile process may set the counter to 0
 }
 
 }  // namespace heaptape::recorder

@@ -33,7 +33,9 @@ class FakeSession {
   }
   ~FakeSession() { munmap(base_, kBytes); }
 
-  SessionView view() const { return SessionView(board_, base_, kBytes); }
+  SessionView view() const {
+    return {board_, &lobby_, {static_cast<char*>(base_), 0, kRings, PoolView::Mapped::kWhole}};
+  }
 
   // From now on every call is a malloc.
   void leave_frees_out() { frees_are_unseen_ = true; }
@@ -72,13 +74,14 @@ class FakeSession {
     address = is_free || frees_are_unseen_ ? 0 : block;
   }
 
-  static constexpr uint64_t kBytes = session_bytes(kRings);
+  static constexpr uint64_t kBytes = pool_bytes(kRings);
 
   tests::Random random_{1};
   uint64_t stamp_ = 0;
   bool frees_are_unseen_ = false;
   std::vector<std::array<uint64_t, 4096>> blocks_;  // by ring
   mutable Board board_{};
+  mutable Lobby lobby_{};
   void* base_;
 };
 

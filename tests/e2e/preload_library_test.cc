@@ -35,7 +35,9 @@ const Names kImports = {
     "dlopen",
     "dlclose",
     "dl_iterate_phdr",  // the loader; not dlerror, which takes the locale's lock
-    "__cxa_throw",      // weak: is there a C++ run-time library?
+    "__register_atfork",
+    "pthread_atfork",  // weak: glibc's, and musl's; they lock, but a constructor calls them
+    "__cxa_throw",     // weak: is there a C++ run-time library?
     "__errno_location",
     "environ",
     "__environ",
@@ -144,10 +146,13 @@ TEST_F(PreloadLibrary, HasItsThreadLocalStateInPlaceFromTheStart) {
   EXPECT_TRUE(lines("-r", "TLSDESC").empty());
 }
 
-// A constructor would come too late: that of another library may have called malloc before, and
-// then it would undo what that call has set up.
-TEST_F(PreloadLibrary, RunsNothingBeforeItsFirstCall) {
-  EXPECT_TRUE(lines("-S", ".init_array").empty());
+// A constructor would come too late to set anything up: that of another library may have called
+// malloc before. The only one registers with libc what runs at a fork.
+TEST_F(PreloadLibrary, RunsOneFunctionBeforeItsFirstCall) {
+  const auto constructors = lines("-S", ".init_array");
+  ASSERT_EQ(constructors.size(), 1u);
+  EXPECT_TRUE(has(constructors, " 000008 08 ")) << constructors[0];
+  EXPECT_TRUE(has(lines("-d", "(FLAGS_1)"), "INITFIRST"));  // before those of other libraries
   EXPECT_TRUE(lines("-S", ".ctors").empty());
   EXPECT_TRUE(lines("-d", "(INIT)").empty());
 }

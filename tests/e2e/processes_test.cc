@@ -26,6 +26,10 @@ class RecordProcesses : public RecordTest {
     ASSERT_EQ(ended.status, status) << ended.describe();
     EXPECT_EQ(ended.err, "");
   }
+  static int64_t tapes_with(const std::vector<Tape>& tapes, uint64_t size, uint64_t mallocs) {
+    return std::ranges::count_if(
+        tapes, [=](const Tape& tape) { return tape.mallocs_of(size) == mallocs; });
+  }
   static void expect_pairs(const Tape& tape, uint64_t size, uint64_t pairs) {
     EXPECT_EQ(tape.mallocs_of(size), pairs) << "of " << size << " bytes";
     EXPECT_EQ(tape.frees_of(size), pairs) << "of " << size << " bytes";
@@ -113,7 +117,7 @@ TEST_F(RecordProcesses, ListsEveryTapeInTheManifest) {
   EXPECT_EQ(manifest().processes.at(0).tape, "run.tape");
 }
 
-// More children than a session holds at one time; most live too short to be seen alive.
+// Most live too short to be seen alive.
 TEST_F(RecordProcesses, RecordsEveryCallOfShortLivedChildren) {
   must_record({"many", "1200"});
   const auto tapes = read_tapes();
@@ -150,8 +154,14 @@ TEST_F(RecordProcesses, RecordsMoreProcessesThanItCanEverHaveFilesOpen) {
             100);
 }
 
+// More than there can be pools: the others share one.
 TEST_F(RecordProcesses, RecordsThousandsThatLiveAtOnce) {
-  const Ended ended = record_mode({"crowd", "2500"}, {"--on-full", "drop"});
+  const Words words =
+      record_words({target_path("processes"), "crowd", "2500"}, {"--on-full", "drop"});
+  const Ended ended = run_command(CommandLine{.words = words, .before_exec = [] {
+                                                const rlimit limit{1024, 1024};
+                                                setrlimit(RLIMIT_NOFILE, &limit);
+                                              }});
   EXPECT_EQ(ended.status, 0) << ended.describe();
   EXPECT_EQ(manifest().processes.size(), 2501u);
   EXPECT_EQ(ended.err, "");
@@ -187,6 +197,52 @@ TEST_F(RecordProcesses, RecordsAProgramThatClosesEveryDescriptor) {
   EXPECT_EQ(read_bytes(file), std::string(200, 'x'));
   expect_pairs(read_tape(), 101, 200 * 500);
   EXPECT_TRUE(verifies());
+}
+
+// In a library's handler of forks.
+TEST_F(RecordProcesses, RecordsAChildThatCallsMallocBeforeForkReturns) {
+  const Ended ended = record({target_path("processes_early"), "fork"});
+  ASSERT_EQ(ended.status, 5) << ended.describe();
+  const auto tapes = read_tapes();
+  ASSERT_EQ(tapes.size(), 2u);
+  expect_pairs(tapes[1], 207, 1);
+  expect_pairs(tapes[1], 201, 6);
+}
+
+// These share the pool of their parent.
+TEST_F(RecordProcesses, RecordsChildrenOfBareSystemCallsAndTheirChildren) {
+  must_record({"bare"});
+  const auto tapes = read_tapes();
+  ASSERT_EQ(tapes.size(), 8u);
+  EXPECT_EQ(tapes_with(tapes, 201, 6), 1);
+  EXPECT_EQ(tapes_with(tapes, 203, 2), 3);
+  EXPECT_EQ(tapes_with(tapes, 205, 2), 3);
+  EXPECT_TRUE(all_verify());
+}
+
+TEST_F(RecordProcesses, RecordsTheChildrenOfChildrenThatMadeNoCall) {
+  must_record({"generations"});
+  const auto tapes = read_tapes();
+  ASSERT_EQ(tapes.size(), 3u);
+  EXPECT_EQ(tapes_with(tapes, 201, 3), 2);
+  EXPECT_EQ(tapes[1].header.parent_pid, tapes[0].header.pid);
+  EXPECT_EQ(tapes[2].header.parent_pid, tapes[1].header.pid);
+}
+
+TEST_F(RecordProcesses, RecordsTheChildrenOfThreadsThatForkAtTheSameTime) {
+  must_record({"fork-in-threads"});
+  const auto tapes = read_tapes();
+  EXPECT_EQ(tapes.size(), 81u);
+  EXPECT_EQ(tapes_with(tapes, 201, 3), 80);
+}
+
+TEST_F(RecordProcesses, RecordsChildrenThatAreForkedInAnotherNetwork) {
+  const Ended ended = record_mode({"network"});
+  if (ended.status == 99) GTEST_SKIP() << "needs the right to make a network namespace";
+  ASSERT_EQ(ended.status, 0) << ended.describe();
+  const auto tapes = read_tapes();
+  EXPECT_EQ(tapes.size(), 4u);
+  EXPECT_EQ(tapes_with(tapes, 201, 6), 3);
 }
 
 TEST_F(RecordProcesses, RecordsAProgramThatDropsItsPrivileges) {
@@ -236,12 +292,25 @@ TEST_F(RecordProcesses, EndsWithTheProgramAndNotWithItsDaemon) {
   expect_pairs(read_tape(), 101, 4);
 }
 
-// It cannot reach the board, and what it does to the header ends nobody's recording.
-TEST_F(RecordProcesses, AreRecordedThoughAChildWritesOverWhatTheyShare) {
+// Of its parent and its sibling it shares only the lobby, on which no call depends.
+TEST_F(RecordProcesses, AreRecordedThoughAChildWritesOverAllThatItCanReach) {
   const Ended ended = record({target_path("scribble")});
   EXPECT_EQ(ended.status, 0) << ended.describe();
   const Tape tape = read_tape();
-  expect_pairs(tape, 101, 50'000);
+  expect_pairs(tape, 101, 500'000);
+  expect_pairs(tape, 103, 1000);
+  EXPECT_EQ(tape.summary.losses.lost_events, 0u);
+  EXPECT_TRUE(verifies());
+  const Tape sibling = tape_that_asks_for(201);
+  expect_pairs(sibling, 201, 500);
+  EXPECT_EQ(sibling.summary.losses.lost_events, 0u);
+}
+
+TEST_F(RecordProcesses, AreRecordedThoughAChildThatIsNotWritesOverAllThatItCanReach) {
+  const Ended ended = record({target_path("scribble")}, {"--follow", "none"});
+  EXPECT_EQ(ended.status, 0) << ended.describe();
+  const Tape tape = read_tape();
+  expect_pairs(tape, 101, 500'000);
   EXPECT_EQ(tape.summary.losses.lost_events, 0u);
 }
 

@@ -270,13 +270,13 @@ TEST_F(Refusals, OfTheProgramAsTheTape) {
 // was not recorded.
 TEST_F(Refusals, OfTooFewDescriptors) {
   if (kSanitized) GTEST_SKIP() << "a sanitized heaptape takes some for itself";
-  for (rlim_t limit = 4; limit <= 12; ++limit) {
+  for (rlim_t limit = 4; limit <= 13; ++limit) {
     SCOPED_TRACE(limit);
     const Ended ended = record_after([limit] {
       close_range(STDERR_FILENO + 1, ~0u, 0);
       set_limit(RLIMIT_NOFILE, limit);
     });
-    if (limit < 12) {
+    if (limit < 13) {
       expect_refusal(ended, {"descriptors", "ulimit -n"});
     } else {
       EXPECT_EQ(ended.status, 7) << ended.describe();

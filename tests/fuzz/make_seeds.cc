@@ -262,7 +262,7 @@ void add_sessions(const SeedFolder& folder) {
   folder.add("two-of-one-serial", begin + "\x10" + begin.substr(1) + calls + "\x0b\x0b");
   folder.add("a-notice", begin + std::string("\x05\x04\x01\x00\x00\x00\x00\x00\x00\x00", 10) +
                              "/bin/sh\n" + calls);
-  constexpr size_t kSlotsTaken = offsetof(recorder::SessionHeader, slots_taken) / sizeof(uint64_t);
+  constexpr size_t kSlotsTaken = offsetof(recorder::PoolHeader, slots_taken) / sizeof(uint64_t);
   const std::string high_water =
       std::string("\x02") + static_cast<char>(kSlotsTaken) + std::string(9, '\xff');
   folder.add("high-water", high_water + begin + calls + "\x09");

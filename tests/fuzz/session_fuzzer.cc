@@ -51,9 +51,9 @@ void clear(Part& part) {
 void clear_session() {
   const SessionView view = session().view();
   clear(view.board());
+  clear(view.lobby());
   clear(view.header());
   view.board().clock = Clock::kCounter;
-  view.board().rings = kRings;
   for (uint32_t i = 0; i < kUsedNotices; ++i) clear(view.notice(i));
   for (uint32_t i = 0; i < kSlots; ++i) clear(view.process(i));
   for (uint32_t i = 0; i < kUsedRings; ++i) {
@@ -67,7 +67,8 @@ class Play {
   Play(Input input, const std::filesystem::path& directory)
       : input_(input),
         directory_(directory),
-        table_(backlog_, session().view(), handshakes(), directory_ / "run.tape") {
+        pools_(session().view()),
+        table_(backlog_, pools_, handshakes(), directory_ / "run.tape") {
     table_.count_sizes();
   }
 
@@ -221,6 +222,7 @@ class Play {
   uint64_t stamp_ = 1000;
   uint64_t now_ns_ = base::monotonic_ns();
   Backlog backlog_;
+  Pools pools_;
   ProcessTable table_;
   UnrecordedList unrecorded_;
   LiveGauge gauge_{now_ns_};

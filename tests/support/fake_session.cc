@@ -14,11 +14,11 @@ using namespace recorder;
 
 namespace {
 
-void* map_shared(uint64_t bytes) {
+char* map_shared(uint64_t bytes) {
   void* const base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                           MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   HEAPTAPE_CHECK(base != MAP_FAILED);
-  return base;
+  return static_cast<char*>(base);
 }
 
 void raise(Occupancy& taken, uint32_t index) {
@@ -27,15 +27,17 @@ void raise(Occupancy& taken, uint32_t index) {
 
 }  // namespace
 
-FakeSession::FakeSession() : board_(map_shared(kBoardBytes)), base_(map_shared(kBytes)) {
-  header().stamp_counter = 1;
+FakeSession::FakeSession()
+    : board_(map_shared(kBoardBytes)), lobby_(map_shared(kLobbyBytes)), base_(map_shared(kBytes)) {
+  lobby().stamp_counter = 1;
   board().clock = Clock::kCounter;
-  board().rings = kRings;
+  pools_ = std::make_unique<Pools>(view());
   board().progress = 1;
 }
 
 FakeSession::~FakeSession() {
   munmap(base_, kBytes);
+  munmap(lobby_, kLobbyBytes);
   munmap(board_, kBoardBytes);
 }
 
@@ -50,7 +52,7 @@ ProcessSlot& FakeSession::join(uint32_t slot, uint32_t pid, uint32_t flags) {
   std::strcpy(process.allocator.path, "/lib/libfake.so");
   process.state = SlotState::kRunning;
   raise(header().slots_taken, slot);
-  ++header().claims;
+  announce_claim(view());
   return process;
 }
 
@@ -101,11 +103,11 @@ RingPen::RingPen(const FakeSession& session, uint32_t ring, uint32_t slot, uint3
     : ring_(&session.view().ring(ring)), words_(session.view().words(ring)) {
   HEAPTAPE_CHECK(ring_->state == RingState::kFree);
   ring_->process_slot = slot;
-  if (slot < kProcessSlots) ring_->process_serial = session.view().process(slot).serial;
+  if (slot < kRings) ring_->process_serial = session.view().process(slot).serial;
   ring_->lock.word = owner;
   ring_->state = RingState::kOwned;
   raise(session.header().rings_taken, ring);
-  ++session.header().claims;
+  announce_claim(session.view());
 }
 
 RingPen& RingPen::write(const Record& record) {

@@ -1,11 +1,13 @@
-// A recording session without processes or threads: the memory of recorder/ring/session_layout.h,
-// and a pen that writes into a ring as a thread would. It shares no code with the interposer, so
-// each checks the other.
+// A recording session without processes or threads, and with one pool: the memory of
+// recorder/ring/session_layout.h, and a pen that writes into a ring as a thread would. It shares no
+// code with the interposer, so each checks the other.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "recorder/collector/pools.h"
 #include "recorder/collector/ring_cursor.h"
 #include "recorder/ring/record.h"
 #include "recorder/ring/session_layout.h"
@@ -19,18 +21,25 @@ class FakeSession {
   FakeSession(const FakeSession&) = delete;
   FakeSession& operator=(const FakeSession&) = delete;
 
-  recorder::SessionView view() const { return {board(), base_, kBytes}; }
-  recorder::Board& board() const { return *static_cast<recorder::Board*>(board_); }
-  recorder::SessionHeader& header() const { return view().header(); }
+  recorder::SessionView view() const {
+    return {board(), lobby_, {base_, 0, recorder::kRings, recorder::PoolView::Mapped::kWhole}};
+  }
+  recorder::Board& board() const { return *reinterpret_cast<recorder::Board*>(board_); }
+  recorder::Lobby& lobby() const { return view().lobby(); }
+  recorder::PoolHeader& header() const { return view().header(); }
+  // Has only the common one at first.
+  recorder::Pools& pools() { return *pools_; }
 
   // Acts as a process that joins. Its serial is slot + 1.
   recorder::ProcessSlot& join(uint32_t slot, uint32_t pid, uint32_t flags = 0);
 
  private:
-  static constexpr uint64_t kBytes = recorder::session_bytes(recorder::kRings);
+  static constexpr uint64_t kBytes = recorder::pool_bytes(recorder::kRings);
 
-  void* board_;
-  void* base_;
+  char* board_;
+  char* lobby_;
+  char* base_;
+  std::unique_ptr<recorder::Pools> pools_;
 };
 
 inline constexpr uint32_t kNoPid = 0x7ffffff0;  // this and those above: more than Linux gives

@@ -1,6 +1,7 @@
 #include "tests/support/live_session.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -95,9 +96,26 @@ Taped LiveSession::collect(const std::function<void()>& program) {
     program();
     target.let_go();
   });
-  recorder::Collector collector(*memory_, *handshakes_, {tape_path(), {"program"}});
-  const recorder::Recording recording = collector.run(target.pid());
+  Taped taped = collect_until_end(target.pid(), {});
   runner.join();
+  return taped;
+}
+
+Taped LiveSession::collect_when_over(const std::function<void()>& program,
+                                     const recorder::RestWatcher& rest_watcher) {
+  Target target;
+  program();
+  target.let_go();
+  siginfo_t info{};
+  EXPECT_EQ(waitid(P_PID, static_cast<id_t>(target.pid()), &info, WEXITED | WNOWAIT), 0);
+  return collect_until_end(target.pid(), rest_watcher);
+}
+
+Taped LiveSession::collect_until_end(int target, const recorder::RestWatcher& rest_watcher) {
+  recorder::CollectorOptions options{tape_path(), {"program"}};
+  options.rest_watcher = rest_watcher;
+  recorder::Collector collector(*memory_, *handshakes_, std::move(options));
+  const recorder::Recording recording = collector.run(target);
   EXPECT_TRUE(recording.failures.empty());
   return read_taped(tape_path());
 }

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "recorder/collector/collector.h"
 #include "recorder/collector/handshake_server.h"
 #include "recorder/collector/session_memory.h"
 #include "schema/tape/tape_info.h"
@@ -45,8 +46,13 @@ class LiveSession {
   // Collects in this thread until `program`, which runs in another, is over; then finishes the tape
   // and reads it.
   Taped collect(const std::function<void()>& program);
+  // Begins when `program` is over, of which all calls must have room in their rings.
+  Taped collect_when_over(const std::function<void()>& program,
+                          const recorder::RestWatcher& rest_watcher);
 
  private:
+  Taped collect_until_end(int target, const recorder::RestWatcher& rest_watcher);
+
   TempDir dir_;
   std::unique_ptr<recorder::SessionMemory> memory_;
   std::unique_ptr<recorder::HandshakeServer> handshakes_;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -118,6 +119,70 @@ static int many_children(void) {
       _exit(0);
     }
     if (wait_for(child) != 0) return 93;
+  }
+  return 0;
+}
+
+// Children by bare system calls, each with one by fork, after one by fork.
+static int clone_barely(void) {
+  allocate(101, 4);
+  if (just_fork() != 5) return 91;
+  for (int i = 0; i < 3; ++i) {
+    const pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    if (child == 0) {
+      allocate(203, 2);
+      const pid_t grandchild = fork();
+      if (grandchild == 0) {
+        allocate(205, 2);
+        _exit(0);
+      }
+      _exit(wait_for(grandchild));
+    }
+    if (wait_for(child) != 0) return 93;
+  }
+  return 0;
+}
+
+// Five generations, of which every other one makes no calls.
+static int fork_for_generations(void) {
+  allocate(101, 4);
+  for (int i = 1; i < 5; ++i) {
+    const pid_t child = fork();
+    if (child != 0) return wait_for(child);
+    if (i % 2 == 0) allocate(201, 3);
+  }
+  return 0;
+}
+
+static void* fork_some(void* failures) {
+  for (int i = 0; i < 20; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      allocate(201, 3);
+      _exit(0);
+    }
+    if (wait_for(child) != 0) __atomic_add_fetch((int*)failures, 1, __ATOMIC_RELAXED);
+  }
+  return NULL;
+}
+
+// Four threads, each with 20 children one after the other.
+static int fork_in_threads(void) {
+  pthread_t threads[4];
+  int failures = 0;
+  allocate(101, 4);
+  for (int i = 0; i < 4; ++i) pthread_create(&threads[i], NULL, fork_some, &failures);
+  for (int i = 0; i < 4; ++i) pthread_join(threads[i], NULL);
+  return failures;
+}
+
+// Two children where the recorder cannot be reached, after one where it can.
+static int leave_network(void) {
+  allocate(101, 4);
+  if (just_fork() != 5) return 91;
+  if (unshare(CLONE_NEWNET) != 0) return 99;
+  for (int i = 0; i < 2; ++i) {
+    if (just_fork() != 5) return 92;
   }
   return 0;
 }
@@ -277,6 +342,10 @@ static const struct {
     {"daemon", daemonise},
     {"many", many_children},
     {"crowd", crowd_of_children},
+    {"bare", clone_barely},
+    {"generations", fork_for_generations},
+    {"fork-in-threads", fork_in_threads},
+    {"network", leave_network},
     {"threads", fork_among_threads},
     {"vfork-first", vfork_first},
     {"pid-namespace", new_pid_namespace},

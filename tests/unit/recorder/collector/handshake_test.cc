@@ -23,6 +23,7 @@
 #include "recorder/collector/session_memory.h"
 #include "recorder/interposer/handshake_client.h"
 #include "tests/support/command.h"
+#include "tests/support/fake_session.h"
 #include "tests/support/temp_dir.h"
 
 namespace heaptape::recorder {
@@ -104,7 +105,7 @@ class HandshakeServerTest : public testing::Test {
   void serve(const SessionFiles& files) {
     services_->start({*server_, files, 0, [this] { ++changes_; }});
   }
-  SessionFiles files() const { return {descriptor_.get(), descriptor_.get()}; }
+  SessionFiles files() { return {descriptor_.get(), descriptor_.get(), session_.pools()}; }
   void serve() { serve(files()); }
   // In this thread.
   void serve_once() {
@@ -124,12 +125,18 @@ class HandshakeServerTest : public testing::Test {
     client.say(words);
     return client.is_accepted();
   }
+  // In any pool.
   std::optional<ProcessIdentity> take_own_identity() {
-    return server_->take_identity(static_cast<uint32_t>(getpid()));
+    for (uint32_t pool = 0; pool < 4; ++pool) {
+      auto identity = server_->take_identity(pool, static_cast<uint32_t>(getpid()));
+      if (identity) return identity;
+    }
+    return std::nullopt;
   }
 
   tests::TempDir dir_;
   base::Descriptor descriptor_;
+  tests::FakeSession session_;
   std::atomic<int> changes_{0};
   std::unique_ptr<HandshakeServer> server_;
   std::unique_ptr<ServiceThread> services_;
@@ -282,8 +289,8 @@ TEST_F(HandshakeServerTest, RemembersWhoWasAccepted) {
   EXPECT_FALSE(take_own_identity());
   ASSERT_TRUE(accepts(hello()));
   ASSERT_TRUE(accepts(hello()));
-  for (int joins = 0; joins < 2; ++joins) {
-    const auto identity = take_own_identity();
+  for (const uint32_t pool : {2u, 1u}) {
+    const auto identity = server_->take_identity(pool, static_cast<uint32_t>(getpid()));
     ASSERT_TRUE(identity);
     EXPECT_EQ(identity->pid, static_cast<uint32_t>(getpid()));
     EXPECT_FALSE(identity->executable.empty());
@@ -365,6 +372,69 @@ TEST_F(JoiningTest, KeepsTheSessionFromProgramsThatAreNotFollowed) {
   unsetenv("LD_PRELOAD");
 }
 
+TEST_F(JoiningTest, GetsAPoolOfItsOwn) {
+  offer({});
+  const Joined first = join(server_->session_value());
+  const Joined second = join(server_->session_value());
+  ASSERT_TRUE(first.session.valid() && second.session.valid());
+  EXPECT_NE(first.session.pool().number, 0u);
+  EXPECT_NE(first.session.pool().number, second.session.pool().number);
+  EXPECT_EQ(first.session.rings(), kRings);
+  first.session.header().claims = 7;
+  EXPECT_EQ(second.session.header().claims, 0u);
+  EXPECT_EQ(memory_->view().header().claims, 0u);
+}
+
+TEST_F(JoiningTest, GetsPoolsForItsChildren) {
+  offer({});
+  ASSERT_TRUE(join(server_->session_value()).session.valid());
+  PoolView spares[kMostSpares];
+  ASSERT_EQ(fetch_spare_pools(spares, 3), 3u);
+  const auto header = [&](uint32_t i) -> PoolHeader& {
+    return *reinterpret_cast<PoolHeader*>(spares[i].base);
+  };
+  EXPECT_NE(spares[0].number, spares[1].number);
+  EXPECT_EQ(spares[2].rings, kSpareRings);
+  for (uint32_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(header(i).claims, 0u);
+    header(i).claims = i + 1;
+  }
+  EXPECT_EQ(header(0).claims, 1u);
+}
+
+TEST_F(JoiningTest, KeepsThePoolsOfItsChildrenToItself) {
+  offer({});
+  ASSERT_TRUE(join(server_->session_value()).session.valid());
+  PoolView spare;
+  ASSERT_EQ(fetch_spare_pools(&spare, 1), 1u);
+  const pid_t child = fork();
+  if (child == 0) {
+    unsigned char resident;
+    _exit(mincore(spare.base, kPageBytes, &resident) != 0 && errno == ENOMEM ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(JoiningTest, GetsNoPoolsOfASessionThatItHasNotJoined) {
+  offer({});
+  std::string value = server_->session_value();
+  value.back() = value.back() == '0' ? '1' : '0';
+  EXPECT_FALSE(join(value).session.valid());
+  PoolView spares[kMostSpares];
+  EXPECT_EQ(fetch_spare_pools(spares, 1), 0u);
+}
+
+TEST_F(JoiningTest, GetsNoPoolsOfARecorderThatIsGone) {
+  offer({});
+  ASSERT_TRUE(join(server_->session_value()).session.valid());
+  services_.reset();
+  server_.reset();
+  PoolView spares[kMostSpares];
+  EXPECT_EQ(fetch_spare_pools(spares, 1), 0u);
+}
+
 // A server of its own, in a process of its own, which stops before or after it tells the one client
 // that it has heard it.
 class StoppingServer {
@@ -413,8 +483,8 @@ class StoppingServer {
     if (stops == Stops::kBefore) raise(SIGSTOP);
     send(client.get(), &kHeardMagic, sizeof kHeardMagic, 0);
     if (stops == Stops::kAfter) raise(SIGSTOP);
-    Welcome welcome{kHelloMagic, kLayoutVersion, hello.pid, 0, hello.allocator};
-    const int descriptors[] = {files.board, files.session};
+    Welcome welcome{kHelloMagic, kLayoutVersion, hello.pid, 0, 0, hello.allocator};
+    const int descriptors[] = {files.board, files.lobby, files.pools.common().descriptor()};
     DescriptorMessage message(&welcome, sizeof welcome);
     message.header.msg_controllen = CMSG_SPACE(sizeof descriptors);
     cmsghdr* const rights = CMSG_FIRSTHDR(&message.header);
@@ -477,7 +547,7 @@ TEST_F(JoiningTest, StaysOutOfMemoryThatIsNoSession) {
   ASSERT_EQ(ftruncate(other.get(), kBoardBytes), 0);
   ASSERT_EQ(fcntl(other.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
   services_ = std::move(*ServiceThread::open());
-  serve({other.get(), memory_->files().session});
+  serve({other.get(), memory_->files().lobby, memory_->pools()});
   EXPECT_FALSE(join(server_->session_value()).session.valid());
 }
 
@@ -485,14 +555,15 @@ TEST_F(JoiningTest, StaysOutOfMemoryThatIsNoSession) {
 TEST_F(JoiningTest, StaysOutOfMemoryThatCanShrink) {
   offer({});
   services_.reset();
-  const auto [board, session] = memory_->files();
+  const int board = memory_->files().board;
+  const int lobby = memory_->files().lobby;
   struct Memory {
     int seals;
     uint64_t missing_bytes;
     bool is_joined;
   };
-  for (const int original : {board, session}) {
-    const uint64_t bytes = original == board ? kBoardBytes : kJoinBytes;
+  for (const int original : {board, lobby}) {
+    const uint64_t bytes = original == board ? kBoardBytes : kLobbyBytes;
     std::vector<uint8_t> content(bytes);
     ASSERT_EQ(pread(original, content.data(), bytes, 0), static_cast<ssize_t>(bytes));
     for (const Memory& memory : {Memory{F_SEAL_SHRINK, 0, true}, Memory{F_SEAL_SHRINK, 1, false},
@@ -502,7 +573,8 @@ TEST_F(JoiningTest, StaysOutOfMemoryThatCanShrink) {
       ASSERT_EQ(write(file.get(), content.data(), written), static_cast<ssize_t>(written));
       ASSERT_EQ(fcntl(file.get(), F_ADD_SEALS, memory.seals), 0);
       services_ = std::move(*ServiceThread::open());
-      serve({original == board ? file.get() : board, original == board ? session : file.get()});
+      serve({original == board ? file.get() : board, original == board ? lobby : file.get(),
+             memory_->pools()});
       EXPECT_EQ(join(server_->session_value()).session.valid(), memory.is_joined)
           << memory.seals << ", " << memory.missing_bytes << " of " << bytes;
       services_.reset();

@@ -42,7 +42,7 @@ class LiveGaugeTest : public testing::Test {
   tests::TempDir dir_;
   std::unique_ptr<HandshakeServer> handshakes_ = std::move(*HandshakeServer::open());
   Backlog backlog_;
-  ProcessTable table_{backlog_, session_.view(), *handshakes_, dir_.file("run.tape")};
+  ProcessTable table_{backlog_, session_.pools(), *handshakes_, dir_.file("run.tape")};
   LiveGauge gauge_{0};
 };
 

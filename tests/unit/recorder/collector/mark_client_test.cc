@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "recorder/collector/handshake_server.h"
+#include "tests/support/fake_session.h"
 
 namespace heaptape::recorder {
 namespace {
@@ -56,7 +57,7 @@ class Recorder {
       waits.clear();
       server_->add_waits(waits);
       poll(waits.data(), waits.size(), 1);
-      server_->serve(waits, {-1, -1});
+      server_->serve(waits, {-1, -1, session_.pools()});
       for (const MarkRequest& request : server_->take_marks()) {
         last_name_ = request.name;
         const bool is_known = request.pid == kPid;
@@ -67,6 +68,7 @@ class Recorder {
     }
   }
 
+  tests::FakeSession session_;
   std::unique_ptr<HandshakeServer> server_ = open_server();
   std::atomic<bool> done_ = false;
   std::string last_name_;  // read when a reply has come

@@ -2,9 +2,11 @@
 #include "recorder/collector/process_table.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
@@ -37,6 +39,8 @@ class ProcessTableTest : public testing::Test {
   uint64_t drain(uint32_t slot) {
     return process(slot).merge().drain(RingMerge::kEverything, base::monotonic_ns());
   }
+  // As an exec, or the end of its process, leaves the slot.
+  void die(uint32_t slot) { session_.view().process(slot).lock.word = kDeadOwner; }
   void end(uint32_t slot) { table_.end(slot, EndReason::kExited, 0); }
   schema::TapeReader read(const std::string& name) {
     table_.wait_for_tapes();
@@ -55,7 +59,8 @@ class ProcessTableTest : public testing::Test {
   tests::TempDir dir_;
   std::unique_ptr<HandshakeServer> handshakes_ = std::move(*HandshakeServer::open());
   Backlog backlog_;
-  ProcessTable table_{backlog_, session_.view(), *handshakes_, dir_.file("run.tape")};
+  Pools& pools_ = session_.pools();
+  ProcessTable table_{backlog_, pools_, *handshakes_, dir_.file("run.tape")};
 };
 
 TEST_F(ProcessTableTest, AdoptsProcessesAndTheirRings) {
@@ -72,7 +77,7 @@ TEST_F(ProcessTableTest, AdoptsNobodyTwice) {
   session_.join(0, pid_here());
   RingPen(session_, 0).write(malloc_record(0x1000));
   table_.adopt_claims();
-  ++session_.header().claims;
+  announce_claim(session_.view());
   table_.adopt_claims();
   EXPECT_EQ(table_.processes().size(), 1u);
   EXPECT_EQ(drain(0), 1u);
@@ -183,6 +188,7 @@ TEST_F(ProcessTableTest, ListsWhatBecameOfThem) {
 TEST_F(ProcessTableTest, EndsAProcessThatExecutedAnotherProgram) {
   session_.join(0, pid_here());
   table_.adopt_claims();
+  die(0);
   session_.join(1, pid_here());
   table_.adopt_claims();
   ASSERT_EQ(table_.processes().size(), 1u);
@@ -193,6 +199,7 @@ TEST_F(ProcessTableTest, EndsAProcessThatExecutedAnotherProgram) {
 TEST_F(ProcessTableTest, AdoptsInTheOrderInWhichTheyCame) {
   session_.join(0, pid_here()).serial = 2;
   session_.join(1, pid_here()).serial = 1;
+  die(1);
   table_.adopt_claims();
   ASSERT_EQ(table_.processes().size(), 1u);
   EXPECT_TRUE(table_.processes().contains(0));
@@ -308,7 +315,8 @@ TEST_F(ProcessTableTest, GivesNoProcessTheRingsOfAnEarlierOneInItsSlot) {
 }
 
 TEST_F(ProcessTableTest, GoesOnDrainingWhenATapeCannotBeWritten) {
-  ProcessTable table(backlog_, session_.view(), *handshakes_, dir_.file("no/such/folder/run.tape"));
+  ProcessTable table(backlog_, session_.pools(), *handshakes_,
+                     dir_.file("no/such/folder/run.tape"));
   session_.join(0, pid_here());
   RingPen pen(session_, 0);
   pen.write(malloc_record(0x1000));
@@ -324,7 +332,8 @@ TEST_F(ProcessTableTest, GoesOnDrainingWhenATapeCannotBeWritten) {
 }
 
 TEST_F(ProcessTableTest, NamesOneOfTheTapesThatCannotBeWrittenAndCountsTheOthers) {
-  ProcessTable table(backlog_, session_.view(), *handshakes_, dir_.file("no/such/folder/run.tape"));
+  ProcessTable table(backlog_, session_.pools(), *handshakes_,
+                     dir_.file("no/such/folder/run.tape"));
   for (uint32_t slot = 0; slot < 3; ++slot) {
     session_.join(slot, pid_here() + slot);
     RingPen(session_, slot, slot).write(malloc_record(0x1000));
@@ -418,7 +427,7 @@ TEST_F(ProcessTableTest, FindsNobodyGoneWhoseRoundsAreNotDone) {
   process(0).begin_round(RingMerge::kEverything, base::monotonic_ns());
   EXPECT_TRUE(table_.find_gone().empty());
   process(0).work(UINT64_MAX);
-  EXPECT_EQ(table_.find_gone(), std::vector<uint32_t>{0});
+  EXPECT_EQ(table_.find_gone(), std::vector<SlotId>{0});
 }
 
 // The kernel marks the lock before it tells of the end.
@@ -450,7 +459,7 @@ TEST_F(ProcessTableTest, TakesAProcessOfAnotherPidNamespaceForGoneWhenAllOwnersA
   slot.lock.word = kDeadOwner;
   EXPECT_TRUE(table_.find_gone().empty());
   ring.header().lock.word = kDeadOwner;
-  EXPECT_EQ(table_.find_gone(), std::vector<uint32_t>{0});
+  EXPECT_EQ(table_.find_gone(), std::vector<SlotId>{0});
   EXPECT_EQ(slot.state, SlotState::kEnding);
 }
 
@@ -468,7 +477,7 @@ TEST_F(ProcessTableTest, TakesAProcessBackThatShowsALivingThread) {
 TEST_F(ProcessTableTest, LeavesItsRingToAThreadThatCameToAProcessTakenForDead) {
   session_.join(0, kNoPid, kSlotForked | kSlotForeignPids).lock.word = kDeadOwner;
   table_.adopt_claims();
-  ASSERT_EQ(table_.find_gone(), std::vector<uint32_t>{0});
+  ASSERT_EQ(table_.find_gone(), std::vector<SlotId>{0});
   RingPen late(session_, 0);
   end(0);
   EXPECT_EQ(owner_state(late.header().lock), OwnerState::kLives);
@@ -481,10 +490,14 @@ TEST_F(ProcessTableTest, LeavesItsRingToAThreadThatCameToAProcessTakenForDead) {
 }
 
 // Any process of the session can say that there are more.
-TEST_F(ProcessTableTest, AdoptsNoRingBeyondThoseOfItsSession) {
+TEST_F(ProcessTableTest, AdoptsNoRingBeyondThoseOfItsPool) {
   constexpr uint32_t kFew = 8;
-  const SessionView view(session_.board(), session_.view().base(), session_bytes(kFew));
-  ProcessTable table(backlog_, view, *handshakes_, dir_.file("few.tape"));
+  SessionView view = session_.view();
+  PoolView pool = view.pool();
+  pool.rings = kFew;
+  view.set_pool(pool);
+  Pools pools(view);
+  ProcessTable table(backlog_, pools, *handshakes_, dir_.file("few.tape"));
   session_.join(0, pid_here());
   RingPen(session_, kFew - 1).write(malloc_record(0x1000));
   RingPen(session_, kFew).write(malloc_record(0x2000));
@@ -492,15 +505,204 @@ TEST_F(ProcessTableTest, AdoptsNoRingBeyondThoseOfItsSession) {
   EXPECT_EQ(table.processes().at(0)->merge().drain(RingMerge::kEverything, kFarFuture), 1u);
 }
 
+// What a process of its own pool writes there.
+class Tenant {
+ public:
+  Tenant(const tests::FakeSession& session, const Pool& pool)
+      : base_(mmap(nullptr, pool_bytes(kSpareRings), PROT_READ | PROT_WRITE,
+                   MAP_SHARED | MAP_NORESERVE, pool.descriptor(), 0)),
+        view_(session.board(), &session.lobby(),
+              {static_cast<char*>(base_), pool.number(), kSpareRings, PoolView::Mapped::kWhole}) {
+    EXPECT_NE(base_, MAP_FAILED);
+  }
+  ~Tenant() { munmap(base_, pool_bytes(kSpareRings)); }
+  Tenant(const Tenant&) = delete;
+  Tenant& operator=(const Tenant&) = delete;
+
+  ProcessSlot& join(uint32_t pid, uint32_t flags, uint64_t serial) const {
+    ProcessSlot& slot = view_.process(0);
+    slot.lock.word = tests::kLivingOwner;
+    slot.flags = flags;
+    slot.pid = pid;
+    slot.serial = serial;
+    slot.state = SlotState::kRunning;
+    view_.header().slots_taken.high_water = 1;
+    announce_claim(view_);
+    return slot;
+  }
+  // One malloc, in a ring of its own.
+  void log(uint64_t serial) const {
+    RingHeader& ring = view_.ring(0);
+    ring.process_serial = serial;
+    ring.lock.word = tests::kLivingOwner;
+    ring.state = RingState::kOwned;
+    const std::vector<uint64_t> words = tests::words_of(malloc_record(0x1000));
+    std::ranges::copy(words, view_.words(0));
+    ring.head = words.size();
+    view_.header().rings_taken.high_water = 1;
+    announce_claim(view_);
+  }
+
+ private:
+  void* const base_;
+  const SessionView view_;
+};
+
+uint64_t serial_in(const Pool& pool) {
+  return uint64_t{pool.number()} << 32 | 1;
+}
+SlotId first_slot_of(const Pool& pool) {
+  return SlotId{pool.number()} << 32;
+}
+
+TEST_F(ProcessTableTest, AdoptsProcessesOfAllPools) {
+  const auto pool = pools_.make_own(pid_here());
+  const Tenant tenant(session_, *pool);
+  session_.join(0, kNoPid);
+  tenant.join(pid_here(), 0, serial_in(*pool));
+  tenant.log(serial_in(*pool));
+  table_.adopt_claims();
+  ASSERT_EQ(table_.processes().size(), 2u);
+  const SlotId slot = first_slot_of(*pool);
+  EXPECT_EQ(table_.processes().at(slot)->merge().drain(RingMerge::kEverything, kFarFuture), 1u);
+  table_.end(slot, EndReason::kExited, 0);
+  table_.adopt_claims();
+  EXPECT_EQ(pools_.mapped().size(), 1u);
+}
+
+// Only who joined the session when it was executed could have it, and the recorder knows its pid.
+TEST_F(ProcessTableTest, DoesNotBelieveAProcessThatSaysItIsAnother) {
+  session_.join(0, kNoPid);
+  const auto pool = pools_.make_own(pid_here());
+  const Tenant tenant(session_, *pool);
+  tenant.join(kNoPid, 0, serial_in(*pool));
+  table_.adopt_claims();
+  ASSERT_EQ(table_.processes().size(), 2u);
+  EXPECT_TRUE(table_.processes().at(first_slot_of(*pool))->is(pid_here()));
+  EXPECT_TRUE(table_.processes().at(0)->is(kNoPid));
+}
+
+TEST_F(ProcessTableTest, DoesNotBelieveAForkedProcessThatSaysItExecuted) {
+  session_.join(0, kNoPid);
+  const auto pool = pools_.make_spares(1)[0];
+  const Tenant tenant(session_, *pool);
+  tenant.join(kNoPid, 0, serial_in(*pool));
+  table_.adopt_claims();
+  EXPECT_TRUE(table_.processes().contains(0));  // not replaced
+  EXPECT_TRUE(table_.processes().contains(first_slot_of(*pool)));
+}
+
+// A child that was forked says that it is a program which the kernel named to the recorder.
+TEST_F(ProcessTableTest, DoesNotBelieveAForkedProcessThatSaysItIsAnother) {
+  const auto own = pools_.make_own(pid_here());
+  const auto spare = pools_.make_spares(1)[0];
+  const Tenant hostile(session_, *spare);
+  hostile.join(pid_here(), kSlotForked, serial_in(*spare));
+  table_.adopt_claims();
+  const Tenant tenant(session_, *own);
+  tenant.join(pid_here(), 0, serial_in(*own));
+  table_.adopt_claims();
+  const auto* const process = table_.processes().at(first_slot_of(*own)).get();
+  EXPECT_EQ(table_.find_pid(pid_here()), process);
+}
+
+// It executed the program that comes with the later pool.
+TEST_F(ProcessTableTest, GivesThePidToTheLaterOfTwoProgramsThatTheKernelNamed) {
+  const auto first = pools_.make_own(pid_here());
+  const auto second = pools_.make_own(pid_here());
+  const Tenant before(session_, *first);
+  const Tenant after(session_, *second);
+  after.join(pid_here(), 0, serial_in(*second));
+  table_.adopt_claims();
+  before.join(pid_here(), 0, serial_in(*first));
+  table_.adopt_claims();
+  const auto* const process = table_.processes().at(first_slot_of(*second)).get();
+  EXPECT_EQ(table_.find_pid(pid_here()), process);
+}
+
+// Its owner's list of locks was replaced, as musl does it, so the kernel did not mark the lock.
+TEST_F(ProcessTableTest, EndsAProgramWhoseLockLivesWhenItExecutesAnother) {
+  const auto first = pools_.make_own(pid_here());
+  const Tenant before(session_, *first);
+  before.join(pid_here(), 0, serial_in(*first));
+  table_.adopt_claims();
+  const auto second = pools_.make_own(pid_here());
+  const Tenant after(session_, *second);
+  after.join(pid_here(), 0, serial_in(*second));
+  table_.adopt_claims();
+  EXPECT_FALSE(table_.processes().contains(first_slot_of(*first)));
+  EXPECT_TRUE(table_.processes().contains(first_slot_of(*second)));
+}
+
+// A hostile process erases what is said in the lobby.
+TEST_F(ProcessTableTest, AdoptsARingOfAKnownProcessThoughTheLobbyDoesNotSayWhere) {
+  const auto pool = pools_.make_own(pid_here());
+  const Tenant tenant(session_, *pool);
+  tenant.join(pid_here(), 0, serial_in(*pool));
+  table_.adopt_claims();
+  tenant.log(serial_in(*pool));
+  for (auto& word : session_.lobby().claimed_in) word = 0;
+  session_.lobby().claims = 0;
+  table_.adopt_claims();
+  const SlotId slot = first_slot_of(*pool);
+  EXPECT_EQ(table_.processes().at(slot)->merge().drain(RingMerge::kEverything, kFarFuture), 1u);
+}
+
+TEST_F(ProcessTableTest, LeavesAloneWhoHasASerialOfAnotherPool) {
+  session_.join(0, pid_here());
+  const auto pool = pools_.make_spares(1)[0];
+  const Tenant tenant(session_, *pool);
+  tenant.join(kNoPid, kSlotForked, 1);
+  tenant.log(1);
+  table_.adopt_claims();
+  EXPECT_EQ(table_.processes().size(), 1u);
+  EXPECT_EQ(drain(0), 0u);
+}
+
+TEST_F(ProcessTableTest, FreesWhatTheDeadLeftInAPoolBeforeItIsUnmapped) {
+  const auto pool = pools_.make_own(pid_here());
+  const Tenant tenant(session_, *pool);
+  ProcessSlot& slot = tenant.join(pid_here(), 0, serial_in(*pool));
+  tenant.log(serial_in(*pool));
+  table_.adopt_claims();
+  table_.end(first_slot_of(*pool), EndReason::kExited, 0);
+  EXPECT_EQ(slot.state, SlotState::kFree);
+  EXPECT_EQ(owner_state(slot.lock), OwnerState::kNone);
+}
+
 // The pid of a process that has ended, which the table is yet to notice.
 TEST_F(ProcessTableTest, EndsTheLaterOfTwoProcessesOfAPidWhenItExecutesAnotherProgram) {
   session_.join(0, pid_here());
+  die(0);
   session_.join(1, pid_here(), kSlotForked);
   table_.adopt_claims();
+  die(1);
   session_.join(2, pid_here());
   table_.adopt_claims();
   EXPECT_TRUE(table_.processes().contains(0));
   EXPECT_FALSE(table_.processes().contains(1));
+}
+
+// As it was adopted late: the program that it executed is there already.
+TEST_F(ProcessTableTest, EndsNobodyForAnEarlierProcessOfThePid) {
+  session_.join(1, pid_here());
+  table_.adopt_claims();
+  session_.join(0, pid_here());
+  die(0);
+  table_.adopt_claims();
+  EXPECT_EQ(table_.processes().size(), 2u);
+  EXPECT_EQ(table_.find_pid(pid_here()), &process(1));
+}
+
+TEST_F(ProcessTableTest, LeavesThePidToWhoHasItWhileThatLives) {
+  session_.join(0, pid_here());
+  table_.adopt_claims();
+  const auto pool = pools_.make_spares(1)[0];
+  const Tenant tenant(session_, *pool);
+  tenant.join(pid_here(), kSlotForked, serial_in(*pool));
+  table_.adopt_claims();
+  EXPECT_EQ(table_.processes().size(), 2u);
+  EXPECT_EQ(table_.find_pid(pid_here()), &process(0));
 }
 
 TEST_F(ProcessTableTest, NamesAProcessAsItNamesItselfWhereNothingElseDoes) {
@@ -531,6 +733,7 @@ TEST_F(ProcessTableTest, NoticesAnExecAfterAnotherNamespacesProcessOfThatPidEnde
   session_.join(1, pid_here(), kSlotForked | kSlotForeignPids);
   table_.adopt_claims();
   end(1);
+  die(0);
   session_.join(2, pid_here());
   table_.adopt_claims();
   EXPECT_FALSE(table_.processes().contains(0));

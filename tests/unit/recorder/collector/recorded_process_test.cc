@@ -74,7 +74,7 @@ class RecordedProcessTest : public testing::Test {
   std::unique_ptr<HandshakeServer> handshakes_ = std::move(*HandshakeServer::open());
   Backlog backlog_{0};  // has room for one round of a process
   std::unique_ptr<ProcessTable> table_ =
-      std::make_unique<ProcessTable>(backlog_, session_.view(), *handshakes_, path_);
+      std::make_unique<ProcessTable>(backlog_, session_.pools(), *handshakes_, path_);
 };
 
 TEST_F(RecordedProcessTest, IsNotDrainedWhileItsFileIsBehindAndKnowsIt) {

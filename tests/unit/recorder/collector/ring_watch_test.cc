@@ -21,10 +21,10 @@ namespace {
 
 class RingWatchTest : public testing::Test {
  protected:
-  bool is_asleep() const { return session_.header().collector_sleep == CollectorSleep::kAsleep; }
+  bool is_asleep() const { return session_.lobby().collector_sleep == CollectorSleep::kAsleep; }
   // As a producer does.
   void wake() {
-    auto& sleep = session_.header().collector_sleep;
+    auto& sleep = session_.lobby().collector_sleep;
     ASSERT_TRUE(tests::wait_until([this] { return is_asleep(); }));
     sleep = CollectorSleep::kAwake;
     syscall(SYS_futex, &sleep, FUTEX_WAKE, 1, nullptr, nullptr, 0);
@@ -88,7 +88,7 @@ TEST_F(RingWatchTest, CopiesEachWordOnceBesideAReader) {
   RingCursor cursor(backlog, session_.view(), 0, 0, nullptr);
   const RingWatch watch(session_.view(), backlog, [this] { ++woken_; }, [this] { ++hurried_; });
   std::thread producer([this] {
-    auto& sleep = session_.header().collector_sleep;
+    auto& sleep = session_.lobby().collector_sleep;
     for (uint64_t i = 1; i <= kCalls; ++i) {
       while (pen_.head() - pen_.header().tail == kRingWords) std::this_thread::yield();
       pen_.write_words({first_word(Op::kFree, i, false)});
@@ -119,7 +119,7 @@ TEST_F(RingWatchTest, TellsOfAClaim) {
   const RingWatch watch(session_.view(), backlog, [this] { ++woken_; }, [this] { ++hurried_; });
   wake();
   ASSERT_TRUE(tests::wait_until([&] { return woken_ >= 1; }));
-  ++session_.header().claims;
+  ++session_.lobby().claims;
   wake();
   EXPECT_TRUE(tests::wait_until([&] { return woken_ >= 2; }));
   EXPECT_TRUE(tests::wait_until([&] { return hurried_ >= 1; })) << "somebody waits for that";
@@ -131,7 +131,7 @@ TEST_F(RingWatchTest, LooksWithoutAWakeToo) {
   const RingTap tap(backlog, session_.view(), 0);
   const RingWatch watch(session_.view(), backlog, [this] { ++woken_; }, [this] { ++hurried_; });
   ASSERT_TRUE(tests::wait_until([this] { return is_asleep(); }));
-  session_.header().collector_sleep = CollectorSleep::kAwake;
+  session_.lobby().collector_sleep = CollectorSleep::kAwake;
   fill();
   EXPECT_TRUE(tests::wait_until([this] { return is_copied(); }));
 }

@@ -8,6 +8,7 @@
 
 #include "recorder/collector/recorder_signals.h"
 #include "tests/support/command.h"
+#include "tests/support/fake_session.h"
 
 namespace heaptape::recorder {
 namespace {
@@ -15,9 +16,10 @@ namespace {
 class ServiceThreadTest : public testing::Test {
  protected:
   void start(int target) {
-    services_->start({*server_, {-1, -1}, target, [this] { ++changes_; }});
+    services_->start({*server_, {-1, -1, session_.pools()}, target, [this] { ++changes_; }});
   }
 
+  tests::FakeSession session_;
   const RecorderSignals signals_;
   std::atomic<int> changes_{0};
   std::unique_ptr<HandshakeServer> server_ = std::move(*HandshakeServer::open());

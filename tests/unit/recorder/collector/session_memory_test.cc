@@ -20,6 +20,10 @@ std::unique_ptr<SessionMemory> create(const SessionOptions& options = {}) {
   return std::move(*memory);
 }
 
+std::vector<int> all_of(const SessionFiles& files) {
+  return {files.board, files.lobby, files.pools.common().descriptor()};
+}
+
 TEST(SessionMemory, SaysWhatItIsAndWhatWasAskedFor) {
   const auto memory = create({Follow::kFork, OnFull::kDrop});
   const Board& board = memory->view().board();
@@ -29,46 +33,53 @@ TEST(SessionMemory, SaysWhatItIsAndWhatWasAskedFor) {
   EXPECT_EQ(board.on_full, OnFull::kDrop);
   EXPECT_EQ(board.clock, choose_clock());
   EXPECT_EQ(board.stopped, 0u);
-  EXPECT_NE(memory->view().header().stamp_counter, 0u);
+  EXPECT_NE(memory->view().lobby().stamp_counter, 0u);
   EXPECT_TRUE(memory->view().is_whole());
 }
 
 TEST(SessionMemory, HasTheSizeOfTheLayout) {
   struct stat info{};
-  ASSERT_EQ(fstat(create()->files().session, &info), 0);
-  EXPECT_EQ(static_cast<uint64_t>(info.st_size), session_bytes(kRings));
+  const auto memory = create();
+  ASSERT_EQ(fstat(memory->files().pools.common().descriptor(), &info), 0);
+  EXPECT_EQ(static_cast<uint64_t>(info.st_size), pool_bytes(kRings));
 }
 
 TEST(SessionMemory, CannotBeResizedByWhoeverHasIt) {
   const auto memory = create();
-  for (const int file : {memory->files().board, memory->files().session}) {
+  for (const int file : all_of(memory->files())) {
     EXPECT_NE(ftruncate(file, 0), 0);
     EXPECT_EQ(errno, EPERM);
-    EXPECT_NE(ftruncate(file, session_bytes(kRings) * 2), 0);
+    EXPECT_NE(ftruncate(file, pool_bytes(kRings) * 2), 0);
     EXPECT_NE(fcntl(file, F_ADD_SEALS, F_SEAL_WRITE), 0);
   }
 }
 
 TEST(SessionMemory, IsNotHandedToProgramsThatAreExecuted) {
   const auto memory = create();
-  for (const int file : {memory->files().board, memory->files().session}) {
+  for (const int file : all_of(memory->files())) {
     EXPECT_NE(fcntl(file, F_GETFD) & FD_CLOEXEC, 0);
   }
 }
 
 TEST(SessionMemory, IsSharedWithWhoMapsItsFiles) {
   const auto memory = create();
-  const auto [board, session] = memory->files();
-  void* page = mmap(nullptr, kBoardBytes, PROT_READ, MAP_SHARED, board, 0);
-  void* base = mmap(nullptr, kJoinBytes, PROT_READ | PROT_WRITE, MAP_SHARED, session, 0);
+  const SessionFiles files = memory->files();
+  constexpr int kBoth = PROT_READ | PROT_WRITE;
+  void* page = mmap(nullptr, kBoardBytes, PROT_READ, MAP_SHARED, files.board, 0);
+  void* lobby = mmap(nullptr, kLobbyBytes, kBoth, MAP_SHARED, files.lobby, 0);
+  void* pool = mmap(nullptr, kJoinBytes, kBoth, MAP_SHARED, files.pools.common().descriptor(), 0);
   ASSERT_NE(page, MAP_FAILED);
-  ASSERT_NE(base, MAP_FAILED);
-  const SessionView theirs(*static_cast<Board*>(page), base, kJoinBytes);
-  theirs.header().claims = 7;
-  EXPECT_EQ(memory->view().header().claims, 7u);
+  ASSERT_NE(lobby, MAP_FAILED);
+  ASSERT_NE(pool, MAP_FAILED);
+  const SessionView theirs(*static_cast<Board*>(page), lobby, {static_cast<char*>(pool)});
+  theirs.lobby().claims = 7;
+  EXPECT_EQ(memory->view().lobby().claims, 7u);
+  theirs.header().claims = 6;
+  EXPECT_EQ(memory->view().header().claims, 6u);
   memory->view().board().progress = 8;
   EXPECT_EQ(theirs.board().progress, 8u);
-  munmap(base, kJoinBytes);
+  munmap(pool, kJoinBytes);
+  munmap(lobby, kLobbyBytes);
   munmap(page, kBoardBytes);
 }
 

@@ -111,7 +111,7 @@ TEST(Producer, SaysWhichThreadHasARing) {
 
 TEST(Producer, WakesTheCollectorForEveryThreadAfterTheFirst) {
   const LiveSession session;
-  auto& sleep = session.view().header().collector_sleep;
+  auto& sleep = session.view().lobby().collector_sleep;
   in_a_thread([&sleep] {
     sleep = CollectorSleep::kAsleep;
     free_at(16);
@@ -152,7 +152,7 @@ TEST(Producer, GivesEachThreadARingThatNamesIt) {
 
 TEST(Producer, WakesTheCollectorWhenARingIsHalfFull) {
   const LiveSession session;
-  auto& sleep = session.view().header().collector_sleep;
+  auto& sleep = session.view().lobby().collector_sleep;
   sleep = CollectorSleep::kAsleep;
   in_a_thread([&sleep] {
     for (uint64_t i = 0; i < kFreesInRing / 2 - kFreesInSegment; ++i) free_at(i);
@@ -164,7 +164,7 @@ TEST(Producer, WakesTheCollectorWhenARingIsHalfFull) {
 
 TEST(Producer, WakesAThreadThatSleepsOnTheSessionsFutex) {
   const LiveSession session;
-  auto& sleep = session.view().header().collector_sleep;
+  auto& sleep = session.view().lobby().collector_sleep;
   sleep = CollectorSleep::kAsleep;
   std::thread sleeper([&sleep] {
     while (sleep == CollectorSleep::kAsleep) {
@@ -263,10 +263,10 @@ TEST(Producer, AsksForTheRingsOfDeadThreadsWhenThereIsNoOther) {
     free_at(16);
     over = true;
   });
-  while (session.view().header().ring_wanted == 0 && !over) std::this_thread::yield();
+  while (session.view().lobby().ring_wanted == 0 && !over) std::this_thread::yield();
   session.view().ring(9).lock.word = 0;
   thread.join();
-  EXPECT_EQ(session.view().header().ring_wanted, 1u);
+  EXPECT_EQ(session.view().lobby().ring_wanted, 1u);
   EXPECT_EQ(session.view().ring(9).head + session.view().process(0).lost_ringless, kMarkWords + 1);
 }
 
@@ -281,7 +281,7 @@ TEST(Producer, TakesNoRingWhereNoSystemCallIsAllowed) {
 
 TEST(Producer, WakesNobodyWhereNoSystemCallIsAllowed) {
   const LiveSession session;
-  auto& sleep = session.view().header().collector_sleep;
+  auto& sleep = session.view().lobby().collector_sleep;
   sleep = CollectorSleep::kAsleep;
   in_a_thread([] {
     free_at(16);
@@ -300,7 +300,7 @@ TEST(Producer, CountsAChildThatIsForkedWhereNoSystemCallIsAllowed) {
     return 0;
   });
   process.quiet = false;
-  EXPECT_EQ(session.view().header().filtered, 1u);
+  EXPECT_EQ(session.view().lobby().filtered, 1u);
 }
 
 // However many threads its parent had.
@@ -353,10 +353,9 @@ TEST(Producer, JoinsAnewUnderThePidByWhichTheCollectorKnowsIt) {
   EXPECT_EQ(session.view().process(2).pid, kForeignPid);
 }
 
-// Any other process of the session can write there; to the board, before Linux 5.1.
-TEST(Producer, TakesNoRingBeyondThoseOfTheLayout) {
+// Others with that pool can write there.
+TEST(Producer, TakesNoRingBeyondThoseOfItsPool) {
   const LiveSession session;
-  session.view().board().rings = UINT32_MAX;
   session.view().header().rings_taken.lowest_free = UINT32_MAX - 1;
   in_a_thread([] { free_at(16); });
   EXPECT_LE(session.view().header().rings_taken.high_water, kRings);
@@ -397,9 +396,9 @@ TEST(Producer, IsTurnedAwayWhenAllSlotsAreTaken) {
   const auto memory = SessionMemory::create({});
   ASSERT_TRUE(memory.ok());
   const SessionView view = (*memory)->view();
-  for (uint32_t i = 0; i < kProcessSlots; ++i) view.process(i).lock.word = tests::kLivingOwner;
+  for (uint32_t i = 0; i < kRings; ++i) view.process(i).lock.word = tests::kLivingOwner;
   adopt_session(view, 1, 0, {});
-  EXPECT_EQ(view.header().turned_away, 1u);
+  EXPECT_EQ(view.lobby().turned_away, 1u);
   EXPECT_FALSE(process.recording);
 }
 

@@ -59,6 +59,26 @@ class RecordingThreadsTest : public testing::TestWithParam<Clock> {
     }
   }
 };
+
+// More calls than the collector writes between two looks at the program.
+TEST_P(RecordingThreadsTest, LeaveARestOfWhichTheShareIsTold) {
+  constexpr uint64_t kCalls = 60'000;
+  LiveSession session({}, GetParam());
+  std::vector<double> shares;
+  const Taped taped = session.collect_when_over(
+      [] {
+        in_threads(1, [](uint32_t) {
+          for (uint64_t call = 1; call <= kCalls; ++call) record_free(call);
+        });
+      },
+      [&shares](double share) { shares.push_back(share); });
+  expect_complete(taped, kCalls);
+  ASSERT_FALSE(shares.empty());
+  EXPECT_TRUE(std::ranges::is_sorted(shares));
+  EXPECT_GE(shares.front(), 0);
+  EXPECT_LE(shares.back(), 1);
+  EXPECT_GT(shares.back(), shares.front());
+}
 INSTANTIATE_TEST_SUITE_P(Clocks, RecordingThreadsTest,
                          testing::Values(Clock::kTsc, Clock::kCounter), [](const auto& clock) {
                            return clock.param == Clock::kTsc ? "Tsc" : "Counter";

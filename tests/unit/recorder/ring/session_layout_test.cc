@@ -10,43 +10,54 @@ namespace heaptape::recorder {
 namespace {
 
 uint64_t offset_of(const SessionView& session, const void* part) {
-  return static_cast<uint64_t>(static_cast<const char*>(part) - session.base());
+  return static_cast<uint64_t>(static_cast<const char*>(part) - session.pool().base);
 }
 
 TEST(SessionLayout, PartsFollowEachOtherWithoutOverlap) {
   const tests::FakeSession fake;
   const SessionView session = fake.view();
   EXPECT_EQ(offset_of(session, &session.header()), 0u);
-  EXPECT_GE(offset_of(session, &session.notice(0)), sizeof(SessionHeader));
-  EXPECT_GE(offset_of(session, &session.process(0)),
-            offset_of(session, &session.notice(kNotices - 1)) + sizeof(Notice));
+  EXPECT_GE(offset_of(session, &session.part(0)), sizeof(PoolHeader));
   EXPECT_GE(offset_of(session, session.words(0)),
-            offset_of(session, &session.ring(kRings - 1)) + sizeof(RingHeader));
-  EXPECT_EQ(offset_of(session, session.words(kRings - 1)) + kRingBytes, session_bytes(kRings));
+            offset_of(session, &session.part(kFirstParts - 1)) + sizeof(PoolPart));
+  EXPECT_GE(offset_of(session, &session.part(kFirstParts)),
+            offset_of(session, session.words(kFirstRings - 1)) + kRingBytes);
+  EXPECT_GE(offset_of(session, session.words(kFirstRings)),
+            offset_of(session, &session.part(kRings - 1)) + sizeof(PoolPart));
+  EXPECT_EQ(offset_of(session, session.words(kRings - 1)) + kRingBytes, pool_bytes(kRings));
+}
+
+TEST(SessionLayout, NoticesFollowTheLobby) {
+  const tests::FakeSession fake;
+  const auto* const lobby = reinterpret_cast<const char*>(&fake.lobby());
+  EXPECT_GE(reinterpret_cast<const char*>(&fake.view().notice(0)) - lobby,
+            static_cast<long>(sizeof(Lobby)));
+  EXPECT_LE(reinterpret_cast<const char*>(&fake.view().notice(kNotices)) - lobby,
+            static_cast<long>(kLobbyBytes));
 }
 
 TEST(SessionLayout, BlocksHoldTheirPartsWithoutOverlap) {
   const tests::FakeSession fake;
   const SessionView session = fake.view();
-  for (const uint32_t first : {0u, kBlockParts, kProcessSlots - kBlockParts}) {
-    const uint32_t last = first + kBlockParts - 1;
-    EXPECT_EQ(offset_of(session, &session.process(first)) % kPageBytes, 0u);
-    EXPECT_GE(offset_of(session, &session.ring(first)),
-              offset_of(session, &session.process(last)) + sizeof(ProcessSlot));
-    EXPECT_LE(offset_of(session, &session.ring(last)) + sizeof(RingHeader),
-              offset_of(session, session.block(first / kBlockParts)) + kBlockBytes);
+  for (const uint32_t first : {kBlockParts, kRings - kBlockParts}) {
+    const uint64_t begin = offset_of(session, &session.part(first));
+    EXPECT_EQ(begin % kPageBytes, 0u);
+    EXPECT_LE(offset_of(session, &session.part(first + kBlockParts - 1)) + sizeof(PoolPart),
+              begin + kBlockBytes);
+    EXPECT_GE(begin, offset_of(session, &session.part(first - 1)) + sizeof(PoolPart));
   }
 }
 
-TEST(SessionLayout, ProcessThatJoinsMapsTheFirstBlock) {
+TEST(SessionLayout, ProcessThatJoinsMapsWhatItsFirstThreadsNeed) {
   const tests::FakeSession fake;
-  EXPECT_LE(offset_of(fake.view(), &fake.view().ring(kBlockParts - 1)) + sizeof(RingHeader),
-            kJoinBytes);
+  EXPECT_LE(offset_of(fake.view(), &fake.view().part(kFirstParts - 1)) + sizeof(PoolPart),
+            kPageBytes);
+  EXPECT_EQ(offset_of(fake.view(), fake.view().words(kFirstRings - 1)) + kRingBytes, kJoinBytes);
 }
 
 TEST(SessionLayout, WordsOfEachRingBeginOnAPage) {
   const tests::FakeSession fake;
-  for (const uint32_t ring : {0u, 1u, kRings - 1}) {
+  for (const uint32_t ring : {0u, 1u, kFirstRings, kRings - 1}) {
     EXPECT_EQ(offset_of(fake.view(), fake.view().words(ring)) % kPageBytes, 0u) << ring;
   }
 }
@@ -57,7 +68,9 @@ TEST(SessionLayout, WhatTwoSidesWriteLiesInDifferentCacheLines) {
   EXPECT_EQ(offsetof(RingHeader, lock) % kLine, 0u);
   EXPECT_NE(offsetof(RingHeader, head) / kLine, offsetof(RingHeader, tail) / kLine);
   EXPECT_NE(offsetof(RingHeader, tail) / kLine, offsetof(RingHeader, lost_full) / kLine);
-  EXPECT_EQ(offsetof(SessionHeader, stamp_counter) % kLine, 0u);
+  EXPECT_EQ(offsetof(Lobby, claims) % kLine, 0u);
+  EXPECT_EQ(offsetof(Lobby, stamp_counter) % kLine, 0u);
+  EXPECT_EQ(offsetof(Lobby, claimed_in) % kLine, 0u);
 }
 
 TEST(SessionLayout, RingHoldsWholeSegmentsAndSegmentsHoldRecords) {
@@ -70,8 +83,8 @@ TEST(SessionLayout, ViewOfTheHeadersKnowsThatItIsNotWhole) {
   Board board{};
   char base[1];
   EXPECT_FALSE(SessionView().valid());
-  EXPECT_TRUE(SessionView(board, base, session_bytes(1024)).is_whole());
-  EXPECT_FALSE(SessionView(board, base, kJoinBytes).is_whole());
+  EXPECT_TRUE(SessionView(board, base, {base, 0, 1024, PoolView::Mapped::kWhole}).is_whole());
+  EXPECT_FALSE(SessionView(board, base, {base, 0, 1024}).is_whole());
 }
 
 // What the merge needs of either clock: later is never less, and nothing taken before a cut is

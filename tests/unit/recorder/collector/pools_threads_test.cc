@@ -1,0 +1,54 @@
+// The three threads that have to do with pools, side by side. Run under ThreadSanitizer by
+// `./dev test`.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "recorder/collector/pools.h"
+#include "tests/support/fake_session.h"
+#include "tests/support/pool_member.h"
+
+namespace heaptape::recorder {
+namespace {
+
+using tests::PoolMember;
+
+TEST(PoolsInThreads, AreMadeUsedAndFreedByThreeThreads) {
+  constexpr uint32_t kPid = 4711;
+  tests::FakeSession session;
+  Pools& pools = session.pools();
+  std::atomic<bool> is_over = false;
+  std::thread frees([&] {
+    while (!is_over) pools.free_unmapped(base::monotonic_ns());
+  });
+  std::thread collects([&] {
+    std::vector<uint32_t> known;
+    while (!is_over) {
+      for (const Pool* const pool : pools.take_claimed()) {
+        EXPECT_FALSE(pool->pid() == 0 && !pool->is_spare());
+        known.push_back(pool->number());
+      }
+      for (const uint32_t number : known) pools.leave(number);
+      known.clear();
+      pools.look(64);
+    }
+  });
+  for (int i = 0; i < 100; ++i) {
+    const auto own = pools.make_own(kPid);
+    const PoolMember member(session, *own);
+    member.claim();
+    if (i % 3 == 0) pools.take_back(*own);
+    for (const auto& spare : pools.make_spares(2)) PoolMember(session, *spare).claim();
+    pools.restock();
+  }
+  is_over = true;
+  frees.join();
+  collects.join();
+  EXPECT_EQ(pools.never_joined(), 0u);
+}
+
+}  // namespace
+}  // namespace heaptape::recorder
