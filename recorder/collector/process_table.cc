@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <utility>
 
 #include "base/clock.h"
 #include "base/version.h"
@@ -332,14 +331,15 @@ std::vector<SlotId> ProcessTable::find_gone() {
     // What is left of a long backlog is not for one go.
     if (!process->merge().has_rounds() && process->is_gone()) gone.push_back(slot);
   }
-  // A thread that comes now sees the mark, or its ring is seen by the second look.
+  if (gone.empty()) return gone;
+  // A thread that comes now sees the mark, or its ring is seen by the second look; and so are the
+  // children that such a process forked, which need to know it.
   for (const SlotId slot : gone) shared(slot).state.store(SlotState::kEnding);
-  uint64_t looked_through = UINT64_MAX;
-  for (const SlotId slot : gone) {
-    if (std::exchange(looked_through, slot >> 32) != slot >> 32) adopt_rings(pool_of(slot));
-  }
+  adopt_claims();
   std::erase_if(gone, [this](SlotId slot) {
-    if (processes_.at(slot)->is_gone()) return false;
+    const auto process = processes_.find(slot);
+    if (process == processes_.end()) return true;  // another has its pid now
+    if (process->second->is_gone()) return false;
     shared(slot).state.store(SlotState::kRunning);
     return true;
   });

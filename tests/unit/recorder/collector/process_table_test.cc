@@ -430,6 +430,19 @@ TEST_F(ProcessTableTest, FindsNobodyGoneWhoseRoundsAreNotDone) {
   EXPECT_EQ(table_.find_gone(), std::vector<SlotId>{0});
 }
 
+// They may all have ended since the last round, and a child is what its parent was.
+TEST_F(ProcessTableTest, FindsTheChildrenOfWhoIsGoneBeforeThatIsForgotten) {
+  session_.join(0, kNoPid, kSlotForked | kSlotForeignPids);
+  table_.adopt_claims();
+  const uint32_t parents_pid = process(0).traits().identity.pid;
+  session_.join(1, kNoPid + 1, kSlotForked | kSlotForeignPids).parent_serial = 1;
+  session_.view().process(0).lock.word = kDeadOwner;
+  session_.view().process(1).lock.word = kDeadOwner;
+  EXPECT_EQ(table_.find_gone(), std::vector<SlotId>{0});
+  ASSERT_TRUE(table_.processes().contains(1));
+  EXPECT_EQ(process(1).traits().identity.parent_pid, parents_pid);
+}
+
 // The kernel marks the lock before it tells of the end.
 TEST_F(ProcessTableTest, NoticesThatAProcessIsGone) {
   const int child = fork();
