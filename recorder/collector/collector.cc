@@ -157,9 +157,12 @@ void Collector::show_progress() {
 void Collector::sweep_if_due(uint64_t now_ns) {
   const bool wanted = session_.lobby().ring_wanted.load(std::memory_order_relaxed) != 0 &&
                       session_.lobby().ring_wanted.exchange(0) != 0;
-  if (now_ns < next_sweep_ns_ && !wanted) return;
-  if (now_ns >= next_sweep_ns_) pools_.look(kPoolPlaces / 8);
-  next_sweep_ns_ = now_ns + kSweepEveryNs;
+  const bool is_due = now_ns >= next_sweep_ns_;
+  if (!is_due && !wanted) return;
+  if (is_due) {  // also where somebody always wants a ring, as a hostile process can say
+    pools_.look(kPoolPlaces / 8);
+    next_sweep_ns_ = now_ns + kSweepEveryNs;
+  }
   table_.free_what_the_dead_left();
   uint32_t left = kMostTrims;
   for (const auto& [slot, process] : table_.processes()) {

@@ -80,17 +80,18 @@ class Pools {
 
   // The thread that frees.
 
-  // Frees some of the pools that no process maps. May wait: the kernel takes up to 150 ms to say so
-  // if a process has handed pages of one to a pipe, say. It then leaves the others for the next
-  // call.
+  // Frees pools that no process maps. May wait: while somebody else holds pages of one, in a pipe,
+  // say, the kernel hopes for 150 ms that they come back (Linux 6.1, mm/memfd.c). The other pools
+  // are then left for the next call.
   void free_unmapped(uint64_t now_ns);
   // How many processes got a pool and never joined. Any thread.
   uint64_t never_joined() const { return never_joined_.load(std::memory_order_relaxed); }
 
   // The collector's.
 
-  // The pools in which something was claimed since the last call, mapped, each once. Of those that
-  // were not mapped, only if the lobby says so; such as cannot be mapped come with a later call.
+  // The pools in which something was claimed since the last call, mapped, each once. A pool that
+  // was not mapped is among them only if the lobby or look() found it; one that cannot be mapped
+  // comes with a later call.
   std::vector<Pool*> take_claimed();
   // How many pools cannot be mapped.
   size_t unmapped() const { return unmapped_.size(); }
@@ -99,8 +100,8 @@ class Pools {
   const std::map<uint32_t, Pool*>& mapped() const { return mapped_; }
   // Unmaps a pool: no process is left in it that is known.
   void leave(uint32_t number);
-  // The next take_claimed() has, whatever the lobby says, those at `places` more places in which
-  // something was claimed: any process can erase another's note there.
+  // Looks for claims at the next `places` places, whatever the lobby says: any process can erase
+  // another's note there.
   void look(uint32_t places);
 
  private:
@@ -116,20 +117,20 @@ class Pools {
   const std::shared_ptr<Pool> common_;
   const bool may_make_;
 
-  // Of the collector's thread.
+  // The collector's.
   uint32_t seen_claims_ = 0;        // Lobby::claims
   uint32_t next_look_ = 0;          // a place
   std::vector<uint32_t> unmapped_;  // places
   std::map<uint32_t, Pool*> mapped_;
 
-  // Of the thread that answers. These have no number and no place yet.
+  // The answering thread's. These have no number and no place yet.
   std::shared_ptr<Pool> first_;
   std::vector<std::shared_ptr<Pool>> stock_;
   size_t stock_size_ = 0;
 
   std::atomic<uint64_t> never_joined_{0};
 
-  // Of all below, and of what changes in a pool at a place, but its view.
+  // Guards all below, and the members of pools at places, except their views.
   std::mutex mutex_;
   std::vector<std::shared_ptr<Pool>> places_;
   uint32_t next_number_ = 1;

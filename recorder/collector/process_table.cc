@@ -51,8 +51,8 @@ bool is_known_to_live(const OwnerLock& lock) {
          lock.word.load(std::memory_order_relaxed) != kUnwatchedOwner;
 }
 
-// A ring whose owner died before it was ready, or whose process has its slot no more. A process
-// that is yet to be adopted has it.
+// A ring whose owner died before it was ready, or whose process has its slot no more. Not one of a
+// process that is yet to be adopted.
 bool is_nobodys(const SessionView& view, const RingHeader& ring) {
   if (owner_state(ring.lock) != OwnerState::kDead) return false;
   if (ring.state.load() == RingState::kFree) return true;
@@ -94,9 +94,10 @@ void ProcessTable::find_claims(const Pool& pool, std::vector<Claim>& found) cons
 
 void ProcessTable::adopt_rings(const Pool& pool) {
   const SessionView& view = pool.view();
-  for (uint32_t index = 0; index < used(view.header().rings_taken, view.rings()); ++index) {
-    uint32_t& ring_owner = owner_of(pool, index);
-    if (ring_owner != kNobody) continue;
+  const uint32_t rings = used(view.header().rings_taken, view.rings());
+  std::vector<uint32_t>& owners = owners_in(pool, rings);
+  for (uint32_t index = 0; index < rings; ++index) {
+    if (owners[index] != kNobody) continue;
     const RingHeader& ring = view.ring(index);
     if (ring.state.load() != RingState::kOwned) continue;
     const uint32_t slot = ring.process_slot;
@@ -105,14 +106,14 @@ void ProcessTable::adopt_rings(const Pool& pool) {
       continue;
     }
     owner->second->merge().add_ring(index);
-    ring_owner = slot;
+    owners[index] = slot;
   }
 }
 
-uint32_t& ProcessTable::owner_of(const Pool& pool, uint32_t ring) {
+std::vector<uint32_t>& ProcessTable::owners_in(const Pool& pool, uint32_t rings) {
   std::vector<uint32_t>& owners = ring_owners_[pool.number()];
-  if (owners.size() <= ring) owners.resize(ring + 1, kNobody);
-  return owners[ring];
+  if (owners.size() < rings) owners.resize(rings, kNobody);
+  return owners;
 }
 
 RecordedProcess* ProcessTable::find_serial(uint64_t serial) {
@@ -223,7 +224,8 @@ void ProcessTable::end(SlotId slot, schema::EndReason reason, int32_t status) {
   RecordedProcess& process = *processes_.at(slot);
   process.merge().drain(RingMerge::kEverything, base::monotonic_ns());
   finish(process, reason, status);
-  for (const uint32_t index : process.free_rings()) owner_of(pool, index) = kNobody;
+  std::vector<uint32_t>& owners = owners_in(pool, 0);
+  for (const uint32_t index : process.free_rings()) owners[index] = kNobody;
   forget(slot);
   free_slot(pool, static_cast<uint32_t>(slot));
   has_ended_ = true;
@@ -348,8 +350,8 @@ std::vector<SlotId> ProcessTable::find_gone() {
 
 void ProcessTable::free_what_the_dead_left() {
   for (const auto& [slot, process] : processes_) {
-    const Pool& pool = pool_of(slot);
-    for (const uint32_t ring : process->merge().free_dead_rings()) owner_of(pool, ring) = kNobody;
+    std::vector<uint32_t>& owners = owners_in(pool_of(slot), 0);
+    for (const uint32_t ring : process->merge().free_dead_rings()) owners[ring] = kNobody;
   }
   for (const auto& [number, pool] : pools_.mapped()) free_what_the_dead_left_in(*pool);
 }
@@ -363,10 +365,10 @@ void ProcessTable::free_what_the_dead_left_in(const Pool& pool) {
       free_slot(pool, slot);
     }
   }
-  for (uint32_t index = 0; index < used(view.header().rings_taken, view.rings()); ++index) {
-    if (owner_of(pool, index) == kNobody && is_nobodys(view, view.ring(index))) {
-      free_ring(view, index);
-    }
+  const uint32_t rings = used(view.header().rings_taken, view.rings());
+  const std::vector<uint32_t>& owners = owners_in(pool, rings);
+  for (uint32_t index = 0; index < rings; ++index) {
+    if (owners[index] == kNobody && is_nobodys(view, view.ring(index))) free_ring(view, index);
   }
 }
 

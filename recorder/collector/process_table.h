@@ -104,7 +104,8 @@ class ProcessTable {
   ProcessSlot& shared(SlotId slot) {
     return pool_of(slot).view().process(static_cast<uint32_t>(slot));
   }
-  uint32_t& owner_of(const Pool& pool, uint32_t ring);
+  // With an entry for each of the first `rings`.
+  std::vector<uint32_t>& owners_in(const Pool& pool, uint32_t rings);
   void free_slot(const Pool& pool, uint32_t index);
   void free_what_the_dead_left_in(const Pool& pool);
   void leave_empty_pools();
@@ -120,7 +121,7 @@ class ProcessTable {
   Processes processes_;
   std::unordered_map<uint64_t, SlotId> slot_of_serial_;
   std::unordered_map<uint32_t, SlotId> slot_of_pid_;  // of processes whose pids are ours
-  // By pool: the slot of each ring that was used, or kNobody.
+  // By pool: the slot of each ring that was ever taken, or kNobody.
   std::unordered_map<uint32_t, std::vector<uint32_t>> ring_owners_;
   bool counts_sizes_ = false;
   bool has_ended_ = false;  // a process, since the pools were looked through

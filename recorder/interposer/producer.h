@@ -34,13 +34,13 @@ struct ThreadLocal {
   uint32_t calls_until_look = 0;  // before it looks for a ring again, having found none
   bool ringless = false;          // the last look found no ring
   bool uses_arena = false;        // looking up symbols: its allocations are ours, not the program's
+  NewHint hint = {};
+  // The block of the operator delete under way, which may call free.
+  const void* expected_free = nullptr;
   // In libc's fork(), in which there is one thread at a time. (spare_pools.cc)
   bool forks = false;
   uint64_t blocked_before_fork = 0;  // signals
   PoolView childs_pool = {};         // its first page; none: no base
-  NewHint hint = {};
-  // The block of the operator delete under way, which may call free.
-  const void* expected_free = nullptr;
 };
 
 extern constinit thread_local ThreadLocal thread_local_state

@@ -167,6 +167,10 @@ TEST_F(RecordProcesses, RecordsThousandsThatLiveAtOnce) {
   EXPECT_EQ(ended.err, "");
 }
 
+TEST_F(RecordProcesses, LeavesSignalsAndMappingsAsTheyWereBeforeAFork) {
+  must_record({"neat", "200"});
+}
+
 TEST_F(RecordProcesses, RecordsChildrenForkedAmongBusyThreads) {
   must_record({"threads", "40"});
   const auto tapes = read_tapes();

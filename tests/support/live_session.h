@@ -41,6 +41,7 @@ class LiveSession {
   LiveSession& operator=(const LiveSession&) = delete;
 
   recorder::SessionView view() const { return memory_->view(); }
+  recorder::Pools& pools() { return memory_->pools(); }
   std::string tape_path() const { return dir_.file("run.tape"); }
 
   // Collects in this thread until `program`, which runs in another, is over; then finishes the tape

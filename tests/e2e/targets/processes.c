@@ -123,6 +123,46 @@ static int many_children(void) {
   return 0;
 }
 
+static int count_pools(void) {
+  FILE* maps = fopen("/proc/self/maps", "r");
+  char line[4096];
+  int count = 0;
+  while (maps != NULL && fgets(line, sizeof line, maps) != NULL) {
+    count += strstr(line, "heaptape-pool") != NULL;
+  }
+  if (maps != NULL) fclose(maps);
+  return count;
+}
+
+static int blocks_only(int number) {
+  sigset_t blocked;
+  int count = 0;
+  sigprocmask(SIG_SETMASK, NULL, &blocked);
+  for (int i = 1; i < 32; ++i) count += sigismember(&blocked, i);
+  return count == 1 && sigismember(&blocked, number);
+}
+
+// neat N: N children one after the other. Neither they nor this process may see other signals
+// blocked than before, and this one must have as much mapped after the last as after the first.
+static int fork_neatly(void) {
+  sigset_t usr1;
+  sigemptyset(&usr1);
+  sigaddset(&usr1, SIGUSR1);
+  sigprocmask(SIG_SETMASK, &usr1, NULL);
+  allocate(101, 4);
+  int pools = 0;
+  for (int i = 0; i < atoi(arguments[0]); ++i) {
+    const pid_t child = fork();
+    if (child == 0) _exit(blocks_only(SIGUSR1) ? 0 : 88);
+    if (wait_for(child) != 0) return 93;
+    if (!blocks_only(SIGUSR1)) return 88;
+    if (i == 0) pools = count_pools();
+  }
+  if (pools == 0) return 87;
+  // The spare ones of the children to come, if nothing else.
+  return count_pools() <= pools + 64 ? 0 : 86;
+}
+
 // Children by bare system calls, each with one by fork, after one by fork.
 static int clone_barely(void) {
   allocate(101, 4);
@@ -341,6 +381,7 @@ static const struct {
     {"fork-exec", fork_and_exec},
     {"daemon", daemonise},
     {"many", many_children},
+    {"neat", fork_neatly},
     {"crowd", crowd_of_children},
     {"bare", clone_barely},
     {"generations", fork_for_generations},

@@ -70,7 +70,7 @@ TEST_F(PoolsTest, AreGivenInBatchesOfSomeSize) {
 TEST_F(PoolsTest, AreMappedWhenSomethingIsClaimed) {
   const auto idle = pools_.make_own(kPid);
   const auto used = pools_.make_own(kPid);
-  const Member member(session_, *used);
+  const Member member(session_.view(), *used);
   EXPECT_TRUE(pools_.take_claimed().empty());
   member.claim();
   const auto claimed = pools_.take_claimed();
@@ -84,7 +84,7 @@ TEST_F(PoolsTest, AreMappedWhenSomethingIsClaimed) {
 
 TEST_F(PoolsTest, ShowTheirContentsAgainWhenAnotherProcessComes) {
   const auto pool = pools_.make_own(kPid);
-  const Member member(session_, *pool);
+  const Member member(session_.view(), *pool);
   member.claim();
   ASSERT_EQ(pools_.take_claimed().size(), 1u);
   pools_.leave(pool->number());
@@ -99,7 +99,7 @@ TEST_F(PoolsTest, AreFreedAtOnceWhenTheirProcessIsGone) {
   std::weak_ptr<const Pool> pool;
   {
     const auto own = pools_.make_own(kPid);
-    const Member member(session_, *own);
+    const Member member(session_.view(), *own);
     member.claim();
     pool = own;
     ASSERT_EQ(pools_.take_claimed().size(), 1u);
@@ -120,7 +120,7 @@ TEST_F(PoolsTest, StayUntilTheLastProcessThatJoinedIsSeen) {
     const auto own = pools_.make_own(kPid);
     pool = own;
     number = own->number();
-    const Member member(session_, *own);
+    const Member member(session_.view(), *own);
     member.claim();
     ASSERT_EQ(pools_.take_claimed().size(), 1u);
     member.claim_silently();
@@ -142,7 +142,7 @@ TEST_F(PoolsTest, StayWhileAnybodyMapsThem) {
   {
     const auto own = pools_.make_own(kPid);
     pool = own;
-    const Member child(session_, *own);
+    const Member child(session_.view(), *own);
     child.claim();
     pools_.take_claimed();
     pools_.leave(own->number());
@@ -186,7 +186,7 @@ TEST_F(PoolsTest, AreTakenBackWhenTheCollectorDoesNotHaveThem) {
   std::weak_ptr<const Pool> pool;
   {
     const auto own = pools_.make_own(kPid);
-    const Member member(session_, *own);
+    const Member member(session_.view(), *own);
     member.claim();
     pool = own;
     ASSERT_EQ(pools_.take_claimed().size(), 1u);
@@ -224,7 +224,7 @@ TEST_F(PoolsTest, AreFreedThoughTheirProcessSealedThem) {
 // A hostile process took the word back.
 TEST_F(PoolsTest, AreFoundThoughNobodySaysThatSomethingWasClaimed) {
   const auto own = pools_.make_own(kPid);
-  const Member member(session_, *own);
+  const Member member(session_.view(), *own);
   member.claim_silently();
   EXPECT_TRUE(pools_.take_claimed().empty());
   pools_.look(kPoolPlaces);
@@ -243,7 +243,7 @@ TEST_F(PoolsTest, AreMappedOnlyIfSomethingWasClaimedThereWhateverIsSaid) {
 
 TEST_F(PoolsTest, AreMappedLaterWhereThereWasNoRoom) {
   const auto own = pools_.make_own(kPid);
-  const Member member(session_, *own);
+  const Member member(session_.view(), *own);
   member.claim();
   {
     const tests::Limit limit(RLIMIT_AS, 1 << 20);

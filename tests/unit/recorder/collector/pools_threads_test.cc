@@ -8,7 +8,9 @@
 
 #include "base/clock.h"
 #include "recorder/collector/pools.h"
+#include "tests/support/command.h"
 #include "tests/support/fake_session.h"
+#include "tests/support/live_session.h"
 #include "tests/support/pool_member.h"
 
 namespace heaptape::recorder {
@@ -38,16 +40,38 @@ TEST(PoolsInThreads, AreMadeUsedAndFreedByThreeThreads) {
   });
   for (int i = 0; i < 100; ++i) {
     const auto own = pools.make_own(kPid);
-    const PoolMember member(session, *own);
+    const PoolMember member(session.view(), *own);
     member.claim();
     if (i % 3 == 0) pools.take_back(*own);
-    for (const auto& spare : pools.make_spares(2)) PoolMember(session, *spare).claim();
+    for (const auto& spare : pools.make_spares(2)) PoolMember(session.view(), *spare).claim();
     pools.restock();
   }
   is_over = true;
   frees.join();
   collects.join();
   EXPECT_EQ(pools.never_joined(), 0u);
+}
+
+// The lobby says nothing of the process, and that a ring is wanted at any time.
+TEST(PoolsInThreads, AreFoundWhateverAHostileProcessSays) {
+  tests::LiveSession session;
+  const auto own = session.pools().make_own(tests::kNoPid);
+  const PoolMember member(session.view(), *own);
+  bool is_read = false;
+  const auto has_swept = [&] { return session.view().lobby().ring_wanted == 0; };
+  session.collect([&] {
+    // Behind the look at its place comes one at all others.
+    session.view().lobby().ring_wanted = 1;
+    ASSERT_TRUE(tests::wait_until(has_swept));
+    member.join(tests::kNoPid, kSlotForked | kSlotForeignPids);
+    const RingHeader& ring = member.log();
+    member.claim_silently();
+    is_read = tests::wait_until([&] {
+      session.view().lobby().ring_wanted = 1;
+      return ring.tail != 0;
+    });
+  });
+  EXPECT_TRUE(is_read);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include "recorder/collector/process_table.h"
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -518,171 +517,6 @@ TEST_F(ProcessTableTest, AdoptsNoRingBeyondThoseOfItsPool) {
   EXPECT_EQ(table.processes().at(0)->merge().drain(RingMerge::kEverything, kFarFuture), 1u);
 }
 
-// What a process of its own pool writes there.
-class Tenant {
- public:
-  Tenant(const tests::FakeSession& session, const Pool& pool)
-      : base_(mmap(nullptr, pool_bytes(kSpareRings), PROT_READ | PROT_WRITE,
-                   MAP_SHARED | MAP_NORESERVE, pool.descriptor(), 0)),
-        view_(session.board(), &session.lobby(),
-              {static_cast<char*>(base_), pool.number(), kSpareRings, PoolView::Mapped::kWhole}) {
-    EXPECT_NE(base_, MAP_FAILED);
-  }
-  ~Tenant() { munmap(base_, pool_bytes(kSpareRings)); }
-  Tenant(const Tenant&) = delete;
-  Tenant& operator=(const Tenant&) = delete;
-
-  ProcessSlot& join(uint32_t pid, uint32_t flags, uint64_t serial) const {
-    ProcessSlot& slot = view_.process(0);
-    slot.lock.word = tests::kLivingOwner;
-    slot.flags = flags;
-    slot.pid = pid;
-    slot.serial = serial;
-    slot.state = SlotState::kRunning;
-    view_.header().slots_taken.high_water = 1;
-    announce_claim(view_);
-    return slot;
-  }
-  // One malloc, in a ring of its own.
-  void log(uint64_t serial) const {
-    RingHeader& ring = view_.ring(0);
-    ring.process_serial = serial;
-    ring.lock.word = tests::kLivingOwner;
-    ring.state = RingState::kOwned;
-    const std::vector<uint64_t> words = tests::words_of(malloc_record(0x1000));
-    std::ranges::copy(words, view_.words(0));
-    ring.head = words.size();
-    view_.header().rings_taken.high_water = 1;
-    announce_claim(view_);
-  }
-
- private:
-  void* const base_;
-  const SessionView view_;
-};
-
-uint64_t serial_in(const Pool& pool) {
-  return uint64_t{pool.number()} << 32 | 1;
-}
-SlotId first_slot_of(const Pool& pool) {
-  return SlotId{pool.number()} << 32;
-}
-
-TEST_F(ProcessTableTest, AdoptsProcessesOfAllPools) {
-  const auto pool = pools_.make_own(pid_here());
-  const Tenant tenant(session_, *pool);
-  session_.join(0, kNoPid);
-  tenant.join(pid_here(), 0, serial_in(*pool));
-  tenant.log(serial_in(*pool));
-  table_.adopt_claims();
-  ASSERT_EQ(table_.processes().size(), 2u);
-  const SlotId slot = first_slot_of(*pool);
-  EXPECT_EQ(table_.processes().at(slot)->merge().drain(RingMerge::kEverything, kFarFuture), 1u);
-  table_.end(slot, EndReason::kExited, 0);
-  table_.adopt_claims();
-  EXPECT_EQ(pools_.mapped().size(), 1u);
-}
-
-// Only who joined the session when it was executed could have it, and the recorder knows its pid.
-TEST_F(ProcessTableTest, DoesNotBelieveAProcessThatSaysItIsAnother) {
-  session_.join(0, kNoPid);
-  const auto pool = pools_.make_own(pid_here());
-  const Tenant tenant(session_, *pool);
-  tenant.join(kNoPid, 0, serial_in(*pool));
-  table_.adopt_claims();
-  ASSERT_EQ(table_.processes().size(), 2u);
-  EXPECT_TRUE(table_.processes().at(first_slot_of(*pool))->is(pid_here()));
-  EXPECT_TRUE(table_.processes().at(0)->is(kNoPid));
-}
-
-TEST_F(ProcessTableTest, DoesNotBelieveAForkedProcessThatSaysItExecuted) {
-  session_.join(0, kNoPid);
-  const auto pool = pools_.make_spares(1)[0];
-  const Tenant tenant(session_, *pool);
-  tenant.join(kNoPid, 0, serial_in(*pool));
-  table_.adopt_claims();
-  EXPECT_TRUE(table_.processes().contains(0));  // not replaced
-  EXPECT_TRUE(table_.processes().contains(first_slot_of(*pool)));
-}
-
-// A child that was forked says that it is a program which the kernel named to the recorder.
-TEST_F(ProcessTableTest, DoesNotBelieveAForkedProcessThatSaysItIsAnother) {
-  const auto own = pools_.make_own(pid_here());
-  const auto spare = pools_.make_spares(1)[0];
-  const Tenant hostile(session_, *spare);
-  hostile.join(pid_here(), kSlotForked, serial_in(*spare));
-  table_.adopt_claims();
-  const Tenant tenant(session_, *own);
-  tenant.join(pid_here(), 0, serial_in(*own));
-  table_.adopt_claims();
-  const auto* const process = table_.processes().at(first_slot_of(*own)).get();
-  EXPECT_EQ(table_.find_pid(pid_here()), process);
-}
-
-// It executed the program that comes with the later pool.
-TEST_F(ProcessTableTest, GivesThePidToTheLaterOfTwoProgramsThatTheKernelNamed) {
-  const auto first = pools_.make_own(pid_here());
-  const auto second = pools_.make_own(pid_here());
-  const Tenant before(session_, *first);
-  const Tenant after(session_, *second);
-  after.join(pid_here(), 0, serial_in(*second));
-  table_.adopt_claims();
-  before.join(pid_here(), 0, serial_in(*first));
-  table_.adopt_claims();
-  const auto* const process = table_.processes().at(first_slot_of(*second)).get();
-  EXPECT_EQ(table_.find_pid(pid_here()), process);
-}
-
-// Its owner's list of locks was replaced, as musl does it, so the kernel did not mark the lock.
-TEST_F(ProcessTableTest, EndsAProgramWhoseLockLivesWhenItExecutesAnother) {
-  const auto first = pools_.make_own(pid_here());
-  const Tenant before(session_, *first);
-  before.join(pid_here(), 0, serial_in(*first));
-  table_.adopt_claims();
-  const auto second = pools_.make_own(pid_here());
-  const Tenant after(session_, *second);
-  after.join(pid_here(), 0, serial_in(*second));
-  table_.adopt_claims();
-  EXPECT_FALSE(table_.processes().contains(first_slot_of(*first)));
-  EXPECT_TRUE(table_.processes().contains(first_slot_of(*second)));
-}
-
-// A hostile process erases what is said in the lobby.
-TEST_F(ProcessTableTest, AdoptsARingOfAKnownProcessThoughTheLobbyDoesNotSayWhere) {
-  const auto pool = pools_.make_own(pid_here());
-  const Tenant tenant(session_, *pool);
-  tenant.join(pid_here(), 0, serial_in(*pool));
-  table_.adopt_claims();
-  tenant.log(serial_in(*pool));
-  for (auto& word : session_.lobby().claimed_in) word = 0;
-  session_.lobby().claims = 0;
-  table_.adopt_claims();
-  const SlotId slot = first_slot_of(*pool);
-  EXPECT_EQ(table_.processes().at(slot)->merge().drain(RingMerge::kEverything, kFarFuture), 1u);
-}
-
-TEST_F(ProcessTableTest, LeavesAloneWhoHasASerialOfAnotherPool) {
-  session_.join(0, pid_here());
-  const auto pool = pools_.make_spares(1)[0];
-  const Tenant tenant(session_, *pool);
-  tenant.join(kNoPid, kSlotForked, 1);
-  tenant.log(1);
-  table_.adopt_claims();
-  EXPECT_EQ(table_.processes().size(), 1u);
-  EXPECT_EQ(drain(0), 0u);
-}
-
-TEST_F(ProcessTableTest, FreesWhatTheDeadLeftInAPoolBeforeItIsUnmapped) {
-  const auto pool = pools_.make_own(pid_here());
-  const Tenant tenant(session_, *pool);
-  ProcessSlot& slot = tenant.join(pid_here(), 0, serial_in(*pool));
-  tenant.log(serial_in(*pool));
-  table_.adopt_claims();
-  table_.end(first_slot_of(*pool), EndReason::kExited, 0);
-  EXPECT_EQ(slot.state, SlotState::kFree);
-  EXPECT_EQ(owner_state(slot.lock), OwnerState::kNone);
-}
-
 // The pid of a process that has ended, which the table is yet to notice.
 TEST_F(ProcessTableTest, EndsTheLaterOfTwoProcessesOfAPidWhenItExecutesAnotherProgram) {
   session_.join(0, pid_here());
@@ -705,17 +539,6 @@ TEST_F(ProcessTableTest, EndsNobodyForAnEarlierProcessOfThePid) {
   table_.adopt_claims();
   EXPECT_EQ(table_.processes().size(), 2u);
   EXPECT_EQ(table_.find_pid(pid_here()), &process(1));
-}
-
-TEST_F(ProcessTableTest, LeavesThePidToWhoHasItWhileThatLives) {
-  session_.join(0, pid_here());
-  table_.adopt_claims();
-  const auto pool = pools_.make_spares(1)[0];
-  const Tenant tenant(session_, *pool);
-  tenant.join(pid_here(), kSlotForked, serial_in(*pool));
-  table_.adopt_claims();
-  EXPECT_EQ(table_.processes().size(), 2u);
-  EXPECT_EQ(table_.find_pid(pid_here()), &process(0));
 }
 
 TEST_F(ProcessTableTest, NamesAProcessAsItNamesItselfWhereNothingElseDoes) {
