@@ -215,11 +215,14 @@ void Pools::map_claimed(const std::vector<uint32_t>& places) {
   }
 }
 
-// Requires the mutex. A pool that is sealed, because nobody else maps it, can only be copied.
+// Requires the mutex. A pool that is sealed, because nobody else maps it, can only be copied. A
+// copy of another would lack what its process goes on to write.
 bool Pools::map(Pool& pool) {
   const uint64_t bytes = pool_bytes(pool.rings_);
-  auto mapping = base::Mapping::shared(pool.file_.get(), bytes, "");
-  if (!mapping.ok()) mapping = base::Mapping::copy(pool.file_.get(), bytes, "");
+  const int file = pool.file_.get();
+  const bool is_sealed = (fcntl(file, F_GET_SEALS) & F_SEAL_WRITE) != 0;
+  auto mapping =
+      is_sealed ? base::Mapping::copy(file, bytes, "") : base::Mapping::shared(file, bytes, "");
   if (!mapping.ok()) return false;
   pool.mapping_ = std::move(*mapping);
   pool.view_ = session_;

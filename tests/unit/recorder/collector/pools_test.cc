@@ -254,6 +254,20 @@ TEST_F(PoolsTest, AreMappedLaterWhereThereWasNoRoom) {
   EXPECT_EQ(pools_.unmapped(), 0u);
 }
 
+// The collector would not see what it writes from then on.
+TEST_F(PoolsTest, AreNotCopiedWhileTheirProcessLives) {
+  const auto own = pools_.make_own(kPid);
+  {
+    const Member member(session_.view(), *own);
+    member.claim();
+    ASSERT_EQ(fcntl(own->descriptor(), F_ADD_SEALS, F_SEAL_FUTURE_WRITE), 0);
+    EXPECT_TRUE(pools_.take_claimed().empty());
+    EXPECT_EQ(pools_.unmapped(), 1u);
+  }
+  free_old_ones();
+  EXPECT_EQ(pools_.take_claimed().size(), 1u);
+}
+
 TEST_F(PoolsTest, LackWhereAddressesAreLimited) {
   const tests::Limit limit(RLIMIT_AS, uint64_t{1} << 46);
   Pools pools(session_.view());
