@@ -10,11 +10,12 @@
 
 static atomic_ullong woken;
 static atomic_bool is_asleep;
+static atomic_bool has_begun; /* before that, to make a thread takes memory, too */
 
 void* malloc(size_t size) {
   uint64_t* block = bump(size < 16 ? 16 : size);
   /* The time goes on with the next call, so that a thread that is not asleep yet would miss it. */
-  for (int tries = 0; tries < 100000 && !is_asleep; ++tries) sched_yield();
+  for (int tries = 0; tries < 100000 && has_begun && !is_asleep; ++tries) sched_yield();
   if (block != NULL) *block = woken;
   return block;
 }
@@ -43,5 +44,7 @@ static void* work(void* unused) {
 
 __attribute__((constructor)) static void begin(void) {
   pthread_t thread;
-  if (pthread_create(&thread, NULL, work, NULL) == 0) pthread_detach(thread);
+  if (pthread_create(&thread, NULL, work, NULL) != 0) return;
+  has_begun = 1;
+  pthread_detach(thread);
 }
