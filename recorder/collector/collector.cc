@@ -159,7 +159,7 @@ void Collector::sweep_if_due(uint64_t now_ns) {
                       session_.lobby().ring_wanted.exchange(0) != 0;
   const bool is_due = now_ns >= next_sweep_ns_;
   if (!is_due && !wanted) return;
-  if (is_due) {  // also where somebody always wants a ring, as a hostile process can say
+  if (is_due) {  // also if a ring is always wanted, as a hostile process can pretend
     pools_.look(kPoolPlaces / 8);
     next_sweep_ns_ = now_ns + kSweepEveryNs;
   }

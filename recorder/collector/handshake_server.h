@@ -54,8 +54,8 @@ class HandshakeServer {
   // Accepts, answers and rejects clients. `waits` are those of the last add_waits(), polled.
   void serve(std::span<const pollfd> waits, const SessionFiles& files);
 
-  // The identity of the process that got this pool, as seen during its handshake. Several may have
-  // got the common pool under one pid, by exec: the first of them. Removes the entry.
+  // The identity of the process that got this pool, as seen during its handshake; of the first, if
+  // several got the common pool under one pid, by exec. Removes the entry.
   std::optional<ProcessIdentity> take_identity(uint32_t pool, uint32_t pid);
   // The marks asked for since the last call, the earliest first. Any thread.
   std::vector<MarkRequest> take_marks();

@@ -63,6 +63,11 @@ bool Pool::seal_if_unmapped() const {
   return fcntl(file_.get(), F_ADD_SEALS, F_SEAL_WRITE) == 0 || errno == EPERM;
 }
 
+bool Pool::is_sealed() const {
+  const int seals = fcntl(file_.get(), F_GET_SEALS);
+  return seals >= 0 && (seals & F_SEAL_WRITE) != 0;
+}
+
 Pools::Pools(const SessionView& session, base::Descriptor file)
     : session_(session),
       common_(std::make_shared<Pool>()),
@@ -220,9 +225,8 @@ void Pools::map_claimed(const std::vector<uint32_t>& places) {
 bool Pools::map(Pool& pool) {
   const uint64_t bytes = pool_bytes(pool.rings_);
   const int file = pool.file_.get();
-  const bool is_sealed = (fcntl(file, F_GET_SEALS) & F_SEAL_WRITE) != 0;
-  auto mapping =
-      is_sealed ? base::Mapping::copy(file, bytes, "") : base::Mapping::shared(file, bytes, "");
+  auto mapping = pool.is_sealed() ? base::Mapping::copy(file, bytes, "")
+                                  : base::Mapping::shared(file, bytes, "");
   if (!mapping.ok()) return false;
   pool.mapping_ = std::move(*mapping);
   pool.view_ = session_;

@@ -32,6 +32,8 @@ class Pool {
 
   uint32_t count_claims() const;
   bool seal_if_unmapped() const;
+  // Nobody can map it to write any more.
+  bool is_sealed() const;
 
   uint32_t number_ = 0;
   uint32_t rings_ = 0;
@@ -81,8 +83,8 @@ class Pools {
   // The thread that frees.
 
   // Frees pools that no process maps. May wait: while somebody else holds pages of one, in a pipe,
-  // say, the kernel hopes for 150 ms that they come back (Linux 6.1, mm/memfd.c). The other pools
-  // are then left for the next call.
+  // say, the kernel waits up to 150 ms for them (Linux 6.1, mm/memfd.c). The other pools are then
+  // left for the next call.
   void free_unmapped(uint64_t now_ns);
   // How many processes got a pool and never joined. Any thread.
   uint64_t never_joined() const { return never_joined_.load(std::memory_order_relaxed); }

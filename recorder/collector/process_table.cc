@@ -51,8 +51,8 @@ bool is_known_to_live(const OwnerLock& lock) {
          lock.word.load(std::memory_order_relaxed) != kUnwatchedOwner;
 }
 
-// A ring whose owner died before it was ready, or whose process has its slot no more. Not one of a
-// process that is yet to be adopted.
+// A ring whose owner died before it was ready, or whose process no longer has its slot. One of a
+// process that was not adopted yet is still its own.
 bool is_nobodys(const SessionView& view, const RingHeader& ring) {
   if (owner_state(ring.lock) != OwnerState::kDead) return false;
   if (ring.state.load() == RingState::kFree) return true;

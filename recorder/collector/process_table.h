@@ -104,7 +104,7 @@ class ProcessTable {
   ProcessSlot& shared(SlotId slot) {
     return pool_of(slot).view().process(static_cast<uint32_t>(slot));
   }
-  // With an entry for each of the first `rings`.
+  // By ring, with an entry for each of the first `rings`.
   std::vector<uint32_t>& owners_in(const Pool& pool, uint32_t rings);
   void free_slot(const Pool& pool, uint32_t index);
   void free_what_the_dead_left_in(const Pool& pool);

@@ -143,7 +143,7 @@ static int blocks_only(int number) {
 }
 
 // neat N: N children one after the other. Neither they nor this process may see other signals
-// blocked than before, and this one must have as much mapped after the last as after the first.
+// blocked than before, and the number of pools that this one has mapped must not grow with theirs.
 static int fork_neatly(void) {
   sigset_t usr1;
   sigemptyset(&usr1);
@@ -159,7 +159,7 @@ static int fork_neatly(void) {
     if (i == 0) pools = count_pools();
   }
   if (pools == 0) return 87;
-  // The spare ones of the children to come, if nothing else.
+  // It may hold spare ones for children to come.
   return count_pools() <= pools + 64 ? 0 : 86;
 }
 

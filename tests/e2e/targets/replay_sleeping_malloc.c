@@ -10,7 +10,7 @@
 
 static atomic_ullong woken;
 static atomic_bool is_asleep;
-static atomic_bool has_begun; /* before that, to make a thread takes memory, too */
+static atomic_bool has_begun; /* until then, pthread_create itself calls malloc */
 
 void* malloc(size_t size) {
   uint64_t* block = bump(size < 16 ? 16 : size);

@@ -254,7 +254,7 @@ TEST_F(PoolsTest, AreMappedLaterWhereThereWasNoRoom) {
   EXPECT_EQ(pools_.unmapped(), 0u);
 }
 
-// The collector would not see what it writes from then on.
+// A copy would not show what it writes from then on.
 TEST_F(PoolsTest, AreNotCopiedWhileTheirProcessLives) {
   const auto own = pools_.make_own(kPid);
   {

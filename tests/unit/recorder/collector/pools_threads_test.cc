@@ -52,7 +52,7 @@ TEST(PoolsInThreads, AreMadeUsedAndFreedByThreeThreads) {
   EXPECT_EQ(pools.never_joined(), 0u);
 }
 
-// The lobby says nothing of the process, and that a ring is wanted at any time.
+// The lobby does not mention the process, and says at any time that a ring is wanted.
 TEST(PoolsInThreads, AreFoundWhateverAHostileProcessSays) {
   tests::LiveSession session;
   const auto own = session.pools().make_own(tests::kNoPid);
@@ -60,7 +60,7 @@ TEST(PoolsInThreads, AreFoundWhateverAHostileProcessSays) {
   bool is_read = false;
   const auto has_swept = [&] { return session.view().lobby().ring_wanted == 0; };
   session.collect([&] {
-    // Behind the look at its place comes one at all others.
+    // Its place was looked at by now. The next look at it comes after those at all others.
     session.view().lobby().ring_wanted = 1;
     ASSERT_TRUE(tests::wait_until(has_swept));
     member.join(tests::kNoPid, kSlotForked | kSlotForeignPids);
