@@ -1,6 +1,6 @@
 // The contract between a replay and an allocator, real or modeled. docs/architecture.md, "Replay".
 //
-//   engine: submit(batch) ... collect(result), batch after batch; residency() and
+//   engine: submit(batch) ... collect(result), batch after batch; residency(), steer() and
 //   give_back_memory() between batches. The block an op works on is named by a slot, a small number
 //   that is reused after the block is freed; the backend keeps the slot's address.
 #pragma once
@@ -14,6 +14,7 @@
 #include "allocators/commit_rule.h"
 #include "allocators/growth_log.h"
 #include "allocators/replay_op.h"
+#include "allocators/steering_outcome.h"
 #include "base/address/address_range.h"
 #include "base/address/pages.h"
 #include "base/result.h"
@@ -90,6 +91,11 @@ struct Residency {
 struct GivenBack {
   std::vector<RegionEvent> regions;
   uint64_t elapsed_ns = 0;
+};
+
+struct Steered {
+  SteeringOutcome outcome = SteeringOutcome::kIgnored;
+  std::vector<RegionEvent> regions = {};
 };
 
 // Memory between live blocks that is not free, as far as the allocator can tell. Ascending, no
@@ -201,6 +207,9 @@ class Backend {
   // Between batches only: asks the allocator to give free memory back to the system, as programs do
   // with malloc_trim. nullopt if it has no such call.
   virtual Result<std::optional<GivenBack>> give_back_memory() { return std::optional<GivenBack>(); }
+  // Between batches only: a call of the recorded program, made by that thread, behind the batch
+  // collected last. A call that gives memory back has give_back_memory() as its counterpart.
+  virtual Result<Steered> steer(const schema::SteeringCall&) { return Steered(); }
   // Between batches only. `gaps`, ascending, are the stretches of committed memory without a live
   // block; the result lies within them.
   virtual Result<KeptMemory> kept_memory(std::span<const AddressRange> /*gaps*/) {

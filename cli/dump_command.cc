@@ -95,11 +95,18 @@ bool append_batch(std::string& text, const EventBatch& batch, const DumpOptions&
                   DumpState& state) {
   if (options.with_times) state.times.begin(batch);
   auto end = batch.thread_ends.begin();
+  auto steering = batch.steering.begin();
   auto mark = batch.marks.begin();
   const auto append_between = [&](uint64_t event) {
     for (; end != batch.thread_ends.end() && end->event <= event; ++end) {
       if (end->event >= options.from && end->event <= options.to) {
         schema::append_end(text, options.format, *end);
+      }
+    }
+    for (; steering != batch.steering.end() && steering->event <= event; ++steering) {
+      // It comes before the next call.
+      if (steering->event + 1 >= options.from && steering->event <= options.to) {
+        schema::append_steering(text, options.format, *steering);
       }
     }
     for (; mark != batch.marks.end() && mark->event <= event; ++mark) {
@@ -134,7 +141,8 @@ Status dump(TapeReader& tape, const DumpOptions& options, Console& console) {
     HEAPTAPE_ASSIGN_OR_RETURN(TapeStacks stacks, read_tape_stacks(tape, options.symbols, console));
     state.stacks.emplace(std::move(stacks));
   }
-  const uint64_t lead = options.with_times ? std::min(before, kTimeLead) : 0;
+  // Whatever stands between the call before and the first one comes with the call before.
+  const uint64_t lead = std::min(before, options.with_times ? kTimeLead : 1);
   HEAPTAPE_RETURN_IF_ERROR(tape.seek(before - lead));
   EventBatch batch;
   std::string text;

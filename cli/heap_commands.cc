@@ -42,6 +42,11 @@ void add_calls(CLI::App* command, ReplayCommandOptions& options) {
       command, "--clock", options.replay.clock,
       {{"tape", allocators::Clock::kTape}, {"real", allocators::Clock::kReal}},
       "the clock that real allocators see: the replay's (real) or the tape's (default tape)");
+  add_choice<allocators::Steer>(
+      command, "--steer", options.replay.steer,
+      {{"on", allocators::Steer::kAsRecorded}, {"off", allocators::Steer::kOff}},
+      "whether to repeat the calls and settings by which the program steered its allocator: "
+      "mallopt, malloc_trim, MALLOC_CONF and the like (default on)");
 }
 
 void add_times(CLI::App* command, ReplayCommandOptions& options) {

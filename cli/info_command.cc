@@ -69,6 +69,9 @@ void print_header(const TapeReader& tape, std::ostream& out) {
     out << "command    " << base::command_text(header.command_line) << "\n";
   }
   print_origin(header, out);
+  for (const std::string& setting : header.settings) {
+    out << "setting    " << base::display_text(setting) << "\n";
+  }
 }
 
 constexpr size_t kMostThreadsPrinted = 16;

@@ -65,6 +65,10 @@ class Survey {
     for (const schema::ProcessSample& sample : batch.samples) {
       for (const base::AddressRange& region : sample.regions) note_address(region.begin);
     }
+    for (const schema::SteeringCall& call : batch.steering) {
+      const bool lasts = schema::steering_info(call.op).effect == schema::SteeringEffect::kLasting;
+      if (lasts && before_ != 0 && call.event <= before_) settings_.push_back(call);
+    }
     for (const schema::TimeSample& time : batch.times) {
       if (before_ != 0 && time.event <= before_) begin_ns_ = std::max(begin_ns_, time.time_ns);
     }
@@ -78,6 +82,8 @@ class Survey {
     return lowest_ == UINT64_MAX ? 0 : kLowestAfter - lowest_ / kStep * kStep;
   }
   uint64_t begin_ns() const { return begin_ns_; }
+  // The calls before the kept part by which the program set its allocator up.
+  const std::vector<schema::SteeringCall>& settings() const { return settings_; }
   // In order of birth.
   std::vector<Held> held() const {
     std::vector<Held> blocks;
@@ -103,6 +109,7 @@ class Survey {
   uint64_t until_;
   uint64_t lowest_ = UINT64_MAX;
   uint64_t begin_ns_ = 0;
+  std::vector<schema::SteeringCall> settings_;
   std::unordered_map<uint64_t, Held> held_;  // by address
 };
 
@@ -117,6 +124,7 @@ class Scrubber {
     header.writer = tape.writer;
     header.allocator = last_part(tape.allocator);
     header.recorded_allocator = tape.recorded_allocator;
+    if (!options_.drop_settings) header.settings = tape.settings;
     if (options_.hash_names) hide_allocator(tape, header);
     header.page_bytes = tape.page_bytes;
     header.initial_break = moved(tape.initial_break);
@@ -159,6 +167,9 @@ class Scrubber {
     std::erase_if(batch.times, is_behind);
     std::erase_if(batch.thread_ends, is_behind);
     std::erase_if(batch.marks, is_behind);
+    std::erase_if(batch.steering, [&](const schema::SteeringCall& call) {
+      return is_behind(call) || (options_.from > 1 && call.event < options_.from);
+    });
     for (Event& event : batch.events) event = scrub(event);
     for (schema::TimeSample& time : batch.times) time.time_ns = since_begin(time.time_ns);
     for (schema::Mark& mark : batch.marks) mark.time_ns = since_begin(mark.time_ns);
@@ -248,6 +259,7 @@ Result<TapeSummary> scrub(const ScrubOptions& options, Console& console) {
   HEAPTAPE_ASSIGN_OR_RETURN(
       auto writer, schema::TapeWriter::create(options.output, scrubber.header(tape.header())));
   TapeCopy copy(scrubbed_stacks, *writer);
+  for (const schema::SteeringCall& call : survey.settings()) writer->add_steering(call);
   for (const Held& block : survey.held()) copy.add(scrubber.scrub(block.birth), block.stack);
   HEAPTAPE_RETURN_IF_ERROR(tape.seek(options.from - 1));
   HEAPTAPE_RETURN_IF_ERROR(for_each_batch(tape, [&](EventBatch& batch) {

@@ -8,6 +8,7 @@ void TapeCopy::add(const schema::EventBatch& batch) {
   auto sample = batch.samples.begin();
   auto time = batch.times.begin();
   auto end = batch.thread_ends.begin();
+  auto steering = batch.steering.begin();
   auto mark = batch.marks.begin();
   const auto copy_up_to = [&](uint64_t event) {
     for (; sample != batch.samples.end() && sample->event <= event; ++sample) {
@@ -19,6 +20,9 @@ void TapeCopy::add(const schema::EventBatch& batch) {
     }
     for (; end != batch.thread_ends.end() && end->event <= event; ++end) {
       writer_.add_end(end->thread);
+    }
+    for (; steering != batch.steering.end() && steering->event <= event; ++steering) {
+      writer_.add_steering(*steering);
     }
     for (; mark != batch.marks.end() && mark->event <= event; ++mark) {
       writer_.add_mark(mark->name, mark->time_ns);

@@ -34,6 +34,8 @@ void add_scrub(CLI::App& app, Request& request) {
   command->add_flag(
       "--hash-names", options->hash_names,
       "hash the names of files and of code generated at run time, and omit build ids");
+  command->add_flag("--drop-settings", options->drop_settings,
+                    "omit what the environment told allocators (MALLOC_CONF and the like)");
   command->footer("Example: heaptape scrub run.tape -o public.tape --until 1M");
   request.set_by(command, options, run_scrub);
 }

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "allocators/catalog/catalog.h"
+#include "allocators/catalog/recorded_settings.h"
 #include "allocators/catalog/spec_advice.h"
 #include "allocators/native/native_backend.h"
 #include "allocators/plugin/plugin_backend.h"
@@ -100,6 +101,7 @@ Status read_model_options(BackendSpec& spec) {
   HEAPTAPE_ASSIGN_OR_RETURN(
       spec.options, base::parse_values(std::string("'") + model.name + "'", model.parameters(),
                                        base::split_sets(sets)));
+  for (const std::string& set : base::split_sets(sets)) spec.given.push_back(name_part(set));
   return {};
 }
 
@@ -189,6 +191,9 @@ bool BackendSpec::sees_time() const {
 
 std::unique_ptr<Backend> BackendSpec::make(const BackendContext& context) const {
   const uint64_t recorded_break = context.header == nullptr ? 0 : context.header->initial_break;
+  RecordedSettings recorded{.environment = environment, .options = options};
+  if (context.header != nullptr)
+    recorded = with_recorded_settings(*this, *context.header, context.steer);
   switch (kind) {
     case BackendKind::kRecorded:
       HEAPTAPE_CHECK(context.header != nullptr);
@@ -203,7 +208,7 @@ std::unique_ptr<Backend> BackendSpec::make(const BackendContext& context) const 
       return std::make_unique<NativeBackend>(NativeOptions{.name = text,
                                                            .library = library.preload,
                                                            .refusal = library.refusal,
-                                                           .environment = environment,
+                                                           .environment = recorded.environment,
                                                            .recorded_break = recorded_break,
                                                            .touch = context.touch,
                                                            .answers = context.answers,
@@ -211,7 +216,7 @@ std::unique_ptr<Backend> BackendSpec::make(const BackendContext& context) const 
                                                            .clock = context.clock});
     }
     case BackendKind::kModel:
-      return std::get<const ModelEntry*>(source)->make(options, recorded_break);
+      return std::get<const ModelEntry*>(source)->make(recorded.options, recorded_break);
     case BackendKind::kPlugin:
       return make_plugin_backend(std::get<Plugin>(source), text, options);
   }

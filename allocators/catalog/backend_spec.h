@@ -25,6 +25,10 @@ enum class BackendKind : uint8_t {
   kPlugin,    // plugin:PATH
 };
 
+// Whether a replay repeats the calls by which the recorded program steered its allocator, and the
+// settings of its environment.
+enum class Steer : uint8_t { kAsRecorded, kOff };
+
 // Facts about the replay that a backend may need.
 struct BackendContext {
   const schema::TapeHeader* header = nullptr;  // of the tape; `recorded` needs it
@@ -32,6 +36,7 @@ struct BackendContext {
   Threads threads = Threads::kOrdered;
   Clock clock = Clock::kTape;
   Answers answers = Answers::kPlacements;  // of real allocators and noop
+  Steer steer = Steer::kAsRecorded;
 };
 
 // A value: can be copied, and can make any number of backends.
@@ -41,6 +46,7 @@ struct BackendSpec {
   // BACKEND as given: "glibc", "lib:./libmine.so", "model:ptmalloc:tcache_count=0".
   std::string text;
   base::Values options;                  // of a model or plug-in, with the defaults
+  std::vector<std::string> given;        // the names of those options that `text` has; of a model
   std::vector<std::string> environment;  // NAME=VALUE, of a native backend
   // By kind: native, model, plug-in.
   std::variant<std::monostate, NativeLibrary, const ModelEntry*, Plugin> source;

@@ -72,6 +72,11 @@ class AddressSpace {
 //                                            places dies (see Deaths)
 //   void give_back_memory()                  what the allocator does when asked to give free memory
 //                                            back to the system
+//   SteeringOutcome steer(const schema::SteeringCall& call)
+//                                            repeats a call by which the recorded program steered
+//                                            its allocator, as far as it has such a setting; where
+//                                            that has no outcome, give_back_memory() may be its
+//                                            counterpart
 //   KeptMemory kept_memory(std::span<const AddressRange> gaps) const
 //                                            as in Backend
 //   void release_null()                      free(NULL), for models with something to commit

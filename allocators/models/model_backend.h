@@ -54,7 +54,8 @@ class ModelBackend : public Backend {
         HEAPTAPE_RETURN_IF_ERROR(state(batch.first_event + i + 1));
       }
     }
-    if (!batch.ops.empty()) tell_thread_ends(batch, UINT64_MAX);
+    tell_thread_ends(batch, UINT64_MAX);
+    tell_times(batch, UINT64_MAX);
     events_ = batch.first_event + batch.ops.size();
     elapsed_ns_ = base::monotonic_ns() - begin_ns;
     return {};
@@ -88,6 +89,24 @@ class ModelBackend : public Backend {
       given_back->regions = take_regions();
     }
     return given_back;
+  }
+
+  Result<Steered> steer(const schema::SteeringCall& call) override {
+    Steered steered;
+    space_.begin_op(0);
+    if constexpr (requires { model_.set_thread(0u); }) {
+      model_.set_thread(static_cast<uint16_t>(call.thread));
+    }
+    if constexpr (requires { model_.steer(call); }) steered.outcome = model_.steer(call);
+    if constexpr (requires { model_.give_back_memory(); }) {
+      if (steered.outcome == SteeringOutcome::kIgnored &&
+          schema::steering_info(call.op).gives_back()) {
+        model_.give_back_memory();
+        steered.outcome = SteeringOutcome::kCounterpart;
+      }
+    }
+    steered.regions = take_regions();
+    return steered;
   }
 
   Result<KeptMemory> kept_memory(std::span<const AddressRange> gaps) override {
@@ -136,10 +155,13 @@ class ModelBackend : public Backend {
         model_.set_death(deaths.tick_at(batch.first_event + i), deaths.ticks[i]);
       }
     }
+    tell_times(batch, batch.first_event + i);
+  }
+
+  // A time sample gives the time that had passed after so many calls.
+  void tell_times(const ReplayBatch& batch, uint64_t event) {
     if constexpr (requires { model_.set_time(uint64_t{}); }) {
-      // A time sample gives the time that had passed after so many calls.
-      while (next_time_ < batch.times.size() &&
-             batch.times[next_time_].event <= batch.first_event + i) {
+      while (next_time_ < batch.times.size() && batch.times[next_time_].event <= event) {
         model_.set_time(batch.times[next_time_++].time_ns);
       }
     }

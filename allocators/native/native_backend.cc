@@ -312,6 +312,21 @@ Result<std::optional<GivenBack>> NativeBackend::give_back_memory() {
   return given_back;
 }
 
+Result<Steered> NativeBackend::steer(const schema::SteeringCall& call) {
+  Steered steered{.outcome = SteeringOutcome::kRepeated};
+  if (options_.calls != Calls::kMade) return steered;
+  WorkerShared& shared = worker_->shared();
+  shared.steering_op = call.op;
+  shared.steering_thread = static_cast<uint16_t>(call.thread);
+  shared.steering_arguments[0] = call.first;
+  shared.steering_arguments[1] = call.second;
+  give(Turn::kSteer);
+  HEAPTAPE_RETURN_IF_ERROR(await_op());
+  take_memory_calls(0, steered.regions);
+  steered.outcome = shared.steered;
+  return steered;
+}
+
 std::vector<std::string> NativeBackend::notes() const {
   std::vector<std::string> notes;
   if (!why_lock_step_.empty()) notes.push_back("replayed in lock step: " + why_lock_step_);

@@ -42,6 +42,7 @@ class NativeBackend : public Backend {
   Status collect(BatchResult& result) override;
   Result<Residency> residency(std::span<const AddressRange> regions) override;
   Result<std::optional<GivenBack>> give_back_memory() override;
+  Result<Steered> steer(const schema::SteeringCall& call) override;
   Result<KeptMemory> kept_memory(std::span<const AddressRange> gaps) override;
   Result<OwnStatistics> own_statistics() override;
   std::vector<Counter> counters() override;

@@ -26,6 +26,10 @@ class RecordedBackend : public Backend {
   Status submit(const ReplayBatch& batch) override;
   Status collect(BatchResult& result) override;
   Result<Residency> residency(std::span<const AddressRange> regions) override;
+  // The samples show what came of it.
+  Result<Steered> steer(const schema::SteeringCall&) override {
+    return Steered{.outcome = SteeringOutcome::kRepeated};
+  }
   std::vector<Counter> counters() override { return {{"processSamples", samples_}}; }
 
  private:

@@ -38,6 +38,9 @@ void add_header(nb::dict& facts, const schema::TapeHeader& header) {
   facts["allocatorFamily"] = text(header.recorded_allocator.family);
   facts["allocatorVersion"] = text(header.recorded_allocator.version);
   facts["libc"] = text(header.recorded_allocator.libc);
+  nb::list settings;
+  for (const std::string& setting : header.settings) settings.append(text(setting));
+  facts["settings"] = settings;
   facts["writer"] = text(header.writer);
   facts["startUnixNs"] = header.start_unix_ns;
   add_origin(facts, header.origin);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "recorder/ring/record.h"
 #include "schema/tape/event.h"
@@ -28,6 +29,8 @@ struct LoggedCall {
   uint64_t stamp = 0;        // when the call ended (a release: began); 0: it has no stamp
   uint64_t begin_stamp = 0;  // from here on the block given up may belong to another thread
   uint64_t ticks = 0;        // of the stamp, or of the time mark right before it; 0: neither
+  // It is no call to malloc, but steers the allocator: then `event` has nothing.
+  std::optional<schema::SteeringCall> steering;
 };
 
 inline LoggedCall to_logged_call(const Record& record, uint32_t thread, schema::FrameNumber stack) {
@@ -48,6 +51,16 @@ inline LoggedCall to_logged_call(const Record& record, uint32_t thread, schema::
     event.freed_address = record.old_address;
   }
   call.blocks = blocks_of(event);
+  return call;
+}
+
+inline LoggedCall to_steering_call(const Record& record, uint32_t thread) {
+  LoggedCall call;
+  call.stamp = call.begin_stamp = record.stamp;
+  call.steering = {.thread = thread,
+                   .op = static_cast<schema::SteeringOp>(record.address),
+                   .first = static_cast<int64_t>(record.size),
+                   .second = static_cast<int64_t>(record.old_address)};
   return call;
 }
 

@@ -15,6 +15,7 @@
 #include "base/address/region_set.h"
 #include "base/output_file.h"
 #include "recorder/ring/session_layout.h"
+#include "schema/tape/allocator_settings.h"
 #include "schema/tape/manifest.h"
 
 namespace heaptape::recorder {
@@ -352,6 +353,9 @@ ProcessIdentity identify_process(uint32_t pid, CodeTables* code) {
   const ssize_t length = readlink(proc_path(pid, "exe").c_str(), executable, sizeof executable);
   if (length > 0) identity.executable.assign(executable, static_cast<size_t>(length));
   identity.command_line = read_command_line(pid);
+  if (const auto text = base::read_file(proc_path(pid, "environ"), kMaxProcFileBytes); text.ok()) {
+    identity.settings = schema::allocator_settings(*text);
+  }
   // "pid (name) state ppid ...": the name may hold anything, so start after the last parenthesis.
   if (const auto stat = base::read_file(proc_path(pid, "stat"), kMaxProcFileBytes); stat.ok()) {
     std::string_view rest = *stat;

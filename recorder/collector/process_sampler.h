@@ -82,8 +82,9 @@ struct ProcessIdentity {
   uint32_t parent_pid = 0;
   std::string executable;
   std::vector<std::string> command_line;
-  ProcessCode code = {};    // empty where no stacks are recorded
-  PerfMaps perf_maps = {};  // empty where no stacks are recorded
+  std::vector<std::string> settings;  // of allocators, in its environment: TapeHeader::settings
+  ProcessCode code = {};              // empty where no stacks are recorded
+  PerfMaps perf_maps = {};            // empty where no stacks are recorded
 };
 // `code`: null where no stacks are recorded; large files that are new are left for later.
 ProcessIdentity identify_process(uint32_t pid, CodeTables* code);

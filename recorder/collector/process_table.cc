@@ -203,6 +203,7 @@ std::unique_ptr<TapeStream> ProcessTable::create_tape(const std::string& path, c
   header.executable = identity.executable;
   header.allocator = claim.allocator;
   header.recorded_allocator = claim.recorded_allocator;
+  header.settings = identity.settings;
   header.pid = identity.pid;
   header.parent_pid = identity.parent_pid;
   header.page_bytes = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));

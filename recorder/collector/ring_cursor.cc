@@ -72,6 +72,11 @@ bool RingCursor::decode() {
       case ReadRecord::kCorrupt:
         broken_ = true;
         continue;
+      case ReadRecord::kSteering:
+        order_ = std::max(order_, record.stamp);
+        call_ = to_steering_call(record, thread_);
+        call_words_ = record.words;
+        return has_call_ = true;
       case ReadRecord::kRecord:
         if (record.old_address >= base::kAddressLimit || !find_stack(record.stack, call_.stack)) {
           broken_ = true;
@@ -92,7 +97,7 @@ bool RingCursor::decode() {
 
 void RingCursor::take(CallBatch& batch, uint64_t last_order, uint32_t most) {
   batch.count = 0;
-  if (peek() == nullptr || order_ > last_order) return;
+  if (peek() == nullptr || order_ > last_order || call_.steering) return;
   batch.is_stamped = call_.stamp != 0;
   batch.ticks = batch.is_stamped ? 0 : call_.ticks;
   batch.events[0] = call_.event;

@@ -74,6 +74,8 @@ class RingCursor {
     if (has_call_) return &call_;
     return decode() ? &call_ : nullptr;
   }
+  // The call that peek() returns, if any, steers the allocator.
+  bool is_at_steering() { return peek() != nullptr && call_.steering; }
   // Where the call that peek() returned stands among those of other threads.
   uint64_t order() const { return order_; }
   // Requires a peek() since the last pop() that was not null.
@@ -82,9 +84,9 @@ class RingCursor {
     has_call_ = false;
   }
 
-  // Pops the next calls into `batch`, as many as lie in one segment and have an order() up to
-  // `last_order`: 0 for those without a stamp. None where none is visible, and at most `most`,
-  // which is not 0.
+  // Pops the next calls into `batch`, as many as lie in one segment, have an order() up to
+  // `last_order` (0 for those without a stamp) and come before one that steers the allocator. None
+  // where none is visible, and at most `most`, which is not 0.
   void take(CallBatch& batch, uint64_t last_order, uint32_t most = CallBatch::kMost);
   // The calls of the last take() from this one on, which were not used, are to come again. Requires
   // that nothing else was asked of the cursor since.

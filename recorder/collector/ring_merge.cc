@@ -173,7 +173,10 @@ bool RingMerge::is_read() const {
 // While there is one thread, the ring's order is the order.
 RingMerge::Progress RingMerge::drain_unstamped(RingCursor& cursor, uint64_t last_event) {
   RingRun& run = shared_run();
-  for (CallRun calls = run.take(cursor, 0); !calls.calls.empty(); calls = run.take(cursor, 0)) {
+  for (;;) {
+    while (cursor.is_at_steering() && cursor.order() == 0) write_steering(cursor);
+    const CallRun calls = run.take(cursor, 0);
+    if (calls.calls.empty()) break;
     write(calls, IfLive::kCount);
     cursor.release_if_due();
     if (tape_.events() >= last_event) return Progress::kMore;
@@ -194,6 +197,14 @@ RingMerge::Progress RingMerge::drain_merged(uint64_t cut, uint64_t last_event) {
     heap_stale_ = false;
     while (!heap_.empty() && !heap_stale_) {
       if (tape_.events() >= last_event) return Progress::kMore;
+      if (heap_.front()->is_at_steering()) {
+        std::ranges::pop_heap(heap_, is_later);
+        RingCursor& cursor = *heap_.back();
+        heap_.pop_back();
+        write_steering(cursor);
+        put_back(cursor, cut);
+        continue;
+      }
       if (!write_next(cut)) return Progress::kWaits;
     }
   } while (heap_stale_);
@@ -214,10 +225,18 @@ bool RingMerge::write_next(uint64_t cut) {
     most_ahead_ = std::max(most_ahead_ / 4, 1u);
     RingCursor& cursor = run.ring_of(written);
     // A hostile thread may have changed what it logged.
-    if (is_visible(cursor, cut)) must_wait = !write_after_its_cause(cursor);
+    if (is_visible(cursor, cut) && !cursor.is_at_steering())
+      must_wait = !write_after_its_cause(cursor);
   }
   for (RingCursor* const cursor : run.rings()) put_back(*cursor, cut);
   return !must_wait;
+}
+
+void RingMerge::write_steering(RingCursor& cursor) {
+  if (!ending_.empty()) [[unlikely]]
+    write_ends();
+  tape_.add_steering(*cursor.peek()->steering);
+  cursor.pop();
 }
 
 // Writes the next call of this ring, which hands out a live block. False: must wait.

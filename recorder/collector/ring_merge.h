@@ -201,6 +201,7 @@ class RingMerge {
   Progress drain_merged(uint64_t cut, uint64_t last_event);
   bool write_next(uint64_t cut);
   bool write_after_its_cause(RingCursor& cursor);
+  void write_steering(RingCursor& cursor);
   void put_back(RingCursor& cursor, uint64_t cut);
   Written write(const LoggedCall& call, const Turn& turn);
   // What to do with a call that hands out a block that is live.

@@ -33,7 +33,10 @@ uint64_t RingRun::take_batches(uint64_t last, uint32_t most) {
   for (size_t i = 0; i < ring_count_; ++i) {
     CallBatch& batch = batches_[i];
     cursors_[i]->take(batch, last, most);
-    if (batch.count == 0) continue;
+    if (batch.count == 0) {
+      if (cursors_[i]->is_at_steering()) last = std::min(last, cursors_[i]->order());
+      continue;
+    }
     if (!batch.is_stamped) {
       if (i == 0) break;
       // Behind calls with a stamp: only a hostile thread writes that. It waits for its turn.

@@ -12,6 +12,7 @@
 #include "recorder/interposer/entry_points.h"
 #include "recorder/interposer/hook_scope.h"
 #include "recorder/interposer/next_functions.h"
+#include "recorder/interposer/steering.h"
 #include "recorder/ring/raw_syscall.h"
 
 namespace heaptape::recorder {
@@ -81,6 +82,7 @@ bool resolve() {
   find_operators();
   next_functions();
   attach_process(reinterpret_cast<const void*>(found.malloc));
+  find_steering_functions(reinterpret_cast<const void*>(found.malloc));
   real_malloc = found;
   stage.store(Stage::kResolved);
   resolves = false;

@@ -148,6 +148,18 @@ template <bool kAligned>
   record.publish();
 }
 
+// After the call.
+inline void record_steering(schema::SteeringOp op, int64_t first, int64_t second) {
+  RecordWriter record;
+  if (!record.ok()) [[unlikely]]
+    return;
+  record.put(steering_word(op, record.stamped()));
+  if (record.stamped()) record.put(take_stamp(process.session));
+  record.put(static_cast<uint64_t>(first));
+  record.put(static_cast<uint64_t>(second));
+  record.publish();
+}
+
 // Before a resize, for record_resize(); 0 while there is one thread. A thread without a ring gets
 // one here, before its first call can give a block up: from then on other threads stamp. Announces
 // that `old_block` may be given up at any moment, so that the merge knows what to wait for.

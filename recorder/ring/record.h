@@ -7,6 +7,10 @@
 //   resize     [end stamp, begin stamp] size old [stack]  address = the block after the call
 //   release    [stamp]                                  address = the block given up
 //
+// A call that steers the allocator (schema::SteeringOp) is no op. It has the words
+//
+//   op << 8 | stamped << 6 | kSteeringOp   [stamp]   first argument   second argument
+//
 // In addition, the beginning of a segment has its time: one word, the TSC << 8 | kTimeMarkOp; a
 // word kSegmentEndOp ends a segment that has no room for the next record; and each frame of a stack
 // precedes the first stack that has it:
@@ -27,6 +31,7 @@
 
 #include "recorder/ring/session_layout.h"
 #include "schema/tape/op.h"
+#include "schema/tape/steering_op.h"
 
 namespace heaptape::recorder {
 
@@ -36,7 +41,8 @@ using schema::OpKind;
 inline constexpr uint64_t kStampedFlag = 1u << 6;
 inline constexpr uint64_t kOpMask = kStampedFlag - 1;
 inline constexpr uint64_t kStackFlag = 1u << 7;
-inline constexpr uint64_t kSegmentEndOp = 60;  // not an op, nor are the next two
+inline constexpr uint64_t kSteeringOp = 59;  // not an op, nor are the next three
+inline constexpr uint64_t kSegmentEndOp = 60;
 inline constexpr uint64_t kFrameOp = 61;
 inline constexpr uint64_t kTimeMarkOp = 62;
 inline constexpr int kAddressShift = 8;
@@ -50,6 +56,11 @@ constexpr uint64_t first_word(Op op, uint64_t address, bool stamped, bool has_st
 
 constexpr uint64_t frame_word(uint32_t caller) {
   return uint64_t{caller} << kAddressShift | kFrameOp;
+}
+
+constexpr uint64_t steering_word(schema::SteeringOp op, bool stamped) {
+  return uint64_t{static_cast<uint8_t>(op)} << kAddressShift | (stamped ? kStampedFlag : 0) |
+         kSteeringOp;
 }
 
 constexpr uint64_t time_mark(uint64_t ticks) {
@@ -109,8 +120,9 @@ struct Record {
 };
 
 // For a time mark, `stamp` has the low 56 bits of the TSC; for a frame, `stack` has the caller and
-// `address` the return address.
-enum class ReadRecord : uint8_t { kRecord, kTimeMark, kFrame, kSegmentEnd, kCorrupt };
+// `address` the return address; for a call that steers the allocator, `address` has its op, and
+// `size` and `old_address` the arguments.
+enum class ReadRecord : uint8_t { kRecord, kTimeMark, kFrame, kSteering, kSegmentEnd, kCorrupt };
 
 // Reads a word that the producer may change at any time, once, so that the checked value is the one
 // used.
@@ -136,6 +148,17 @@ inline ReadRecord read_record(const uint64_t* words, uint32_t available, Record&
     record.address = load_word(words + 1);
     record.words = 2;
     return ReadRecord::kFrame;
+  }
+  if (stored == kSteeringOp) [[unlikely]] {
+    const bool is_stamped = (first & kStampedFlag) != 0;
+    record.words = is_stamped ? 4 : 3;
+    record.address = first >> kAddressShift;
+    if (record.words > available || !schema::is_valid_steering_op(record.address))
+      return ReadRecord::kCorrupt;
+    record.stamp = is_stamped ? load_word(words + 1) : 0;
+    record.size = load_word(words + record.words - 2);
+    record.old_address = load_word(words + record.words - 1);
+    return ReadRecord::kSteering;
   }
   const RecordShape& shape = kRecordShapes.rows[first & 0xff];
   if (shape.words == 0 || shape.words > available) return ReadRecord::kCorrupt;

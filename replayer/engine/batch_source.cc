@@ -25,6 +25,7 @@ Status read_next(schema::TapeReader& tape, size_t max_events, uint64_t done,
   std::ranges::move(rest.samples, std::back_inserter(batch.samples));
   std::ranges::move(rest.times, std::back_inserter(batch.times));
   std::ranges::move(rest.thread_ends, std::back_inserter(batch.thread_ends));
+  std::ranges::move(rest.steering, std::back_inserter(batch.steering));
   return {};
 }
 
@@ -35,6 +36,7 @@ BatchSource::BatchSource(schema::TapeReader& tape, uint64_t events, const Replay
     : tape_(tape),
       events_(events),
       looks_first_(options.looks_first),
+      steer_(options.steer),
       deaths_(deaths),
       plan_(events, options.samples, options.actions, options.moments),
       resolver_(events),
@@ -53,24 +55,48 @@ Status BatchSource::read(ResolvedBatch& batch) {
   batch.next_time = read_.next_time;
   batch.thread_ends = std::move(read_.thread_ends);
   shared_numbers_.filter(batch.thread_ends);
+  batch.steering = std::move(read_.steering);
+  if (steer_ == allocators::Steer::kOff) batch.steering.clear();
   return {};
 }
 
+// The allocator is steered between batches. A thread that ends there ends after what it steered.
+void BatchSource::cut_where_steered(ResolvedBatch& batch) {
+  for (size_t left = batch.steering.size(); left > 0; --left) {
+    const uint64_t event = std::max(batch.steering[left - 1].event, batch.first_event);
+    ResolvedBatch rest = split_off(batch, event - batch.first_event);
+    const auto is_late = [&](const schema::ThreadEnd& end) {
+      return std::ranges::any_of(batch.steering, [&](const schema::SteeringCall& call) {
+        return call.thread == end.thread && call.event == end.event && end.event == event;
+      });
+    };
+    std::vector<schema::ThreadEnd> late;
+    std::ranges::copy_if(batch.thread_ends, std::back_inserter(late), is_late);
+    std::erase_if(batch.thread_ends, is_late);
+    rest.thread_ends.insert(rest.thread_ends.begin(), late.begin(), late.end());
+    if (!rest.ops.empty() || !rest.thread_ends.empty()) rests_.push_back(std::move(rest));
+  }
+}
+
 Result<bool> BatchSource::next(PlannedBatch& planned) {
-  if (has_begun_ && done_ == events_) return false;
+  if (has_begun_ && done_ == events_ && rests_.empty()) return false;
   has_begun_ = true;
   ResolvedBatch& batch = planned.ops;
-  if (rest_.ops.empty()) {
+  if (rests_.empty()) {
     HEAPTAPE_RETURN_IF_ERROR(read(batch));
+    cut_where_steered(batch);
   } else {
-    batch = std::exchange(rest_, {});
+    batch = std::move(rests_.back());
+    rests_.pop_back();
   }
   const size_t peak = live_peaks_.find(batch);
-  if (peak != 0 && peak < batch.ops.size()) rest_ = split_off(batch, peak);
+  if (peak != 0 && peak < batch.ops.size()) rests_.push_back(split_off(batch, peak));
+  if (batch.ops.empty()) batch.live = live_;
+  live_ = batch.live;
   batch.deaths = deaths_.for_batch(batch);
   done_ += batch.ops.size();
   planned.done = done_;
-  planned.ends_a_step = rest_.ops.empty();
+  planned.ends_a_step = rests_.empty();
   planned.after = plan_.reached(done_);
   planned.after.has_live_peak = peak != 0;
   planned.after.looks_first = looks_first_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "base/result.h"
 #include "replayer/engine/event_clock.h"
@@ -35,10 +36,12 @@ class BatchSource {
 
  private:
   base::Status read(ResolvedBatch& batch);
+  void cut_where_steered(ResolvedBatch& batch);
 
   schema::TapeReader& tape_;
   const uint64_t events_;
   const bool looks_first_;
+  const allocators::Steer steer_;
   const DeathTimes& deaths_;
   ReplayPlan plan_;
   SlotResolver resolver_;
@@ -47,7 +50,8 @@ class BatchSource {
   LivePeaks live_peaks_;
   EventClock clock_;
   schema::EventBatch read_;
-  ResolvedBatch rest_;  // read already, and yet to come
+  std::vector<ResolvedBatch> rests_;  // read already, and yet to come: the last one first
+  LiveValues live_;                   // after the last batch
   uint64_t done_ = 0;
   bool has_begun_ = false;
 };

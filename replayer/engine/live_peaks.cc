@@ -42,10 +42,11 @@ ResolvedBatch split_off(ResolvedBatch& batch, size_t count) {
   rest.samples = take_after(batch.samples, rest.first_event);
   rest.times = take_after(batch.times, rest.first_event);
   rest.thread_ends = take_after(batch.thread_ends, rest.first_event);
+  rest.steering = take_after(batch.steering, rest.first_event);
   rest.next_time = batch.next_time;
   if (!rest.times.empty()) batch.next_time = rest.times.front();
   rest.live = batch.live;
-  batch.live.live_bytes = batch.live_bytes.back();
+  if (count != 0) batch.live.live_bytes = batch.live_bytes.back();
   return rest;
 }
 

@@ -29,7 +29,7 @@ class Pipeline {
   Status submit(ReplayRun& run, const PlannedBatch& batch) {
     if (run_ != nullptr) HEAPTAPE_RETURN_IF_ERROR(run_->collect(*batch_));
     // Between two batches of one allocator there may be something to do with it.
-    const bool overlap = run_ != &run || batch_->after.lets_go_on();
+    const bool overlap = run_ != &run || batch_->lets_go_on();
     if (!overlap) HEAPTAPE_RETURN_IF_ERROR(complete());
     ReplayRun* const run_before = std::exchange(run_, &run);
     const PlannedBatch* const batch_before = std::exchange(batch_, &batch);
@@ -143,10 +143,13 @@ Result<std::vector<RunResult>> replay_once(schema::TapeReader& tape, const Repla
   HEAPTAPE_RETURN_IF_ERROR(check_actions(options.actions, events));
   Runs runs;
   for (const allocators::BackendSpec& spec : options.specs) {
-    HEAPTAPE_ASSIGN_OR_RETURN(
-        auto run,
-        ReplayRun::start(spec, {&tape.header(), options.touch, options.threads, options.clock},
-                         options, events));
+    HEAPTAPE_ASSIGN_OR_RETURN(auto run, ReplayRun::start(spec,
+                                                         {.header = &tape.header(),
+                                                          .touch = options.touch,
+                                                          .threads = options.threads,
+                                                          .clock = options.clock,
+                                                          .steer = options.steer},
+                                                         options, events));
     runs.push_back(std::move(run));
   }
   HEAPTAPE_ASSIGN_OR_RETURN(const DeathTimes deaths, rehearse(tape, events, runs));

@@ -26,6 +26,7 @@ struct ReplayOptions {
   allocators::Touch touch = allocators::Touch::kPage;
   allocators::Threads threads = allocators::Threads::kOrdered;  // of real allocators
   allocators::Clock clock = allocators::Clock::kTape;           // that real allocators see
+  allocators::Steer steer = allocators::Steer::kAsRecorded;
   uint32_t samples = 256;       // points on the timeline, spread evenly over the events; at least 1
   uint64_t until = UINT64_MAX;  // stop after this many events
   std::vector<Action> actions = {};

@@ -22,7 +22,7 @@ struct AfterBatch {
 
   // Whether resident memory is to be measured after it.
   bool measures() const { return has_sample || has_live_peak; }
-  // Whether the allocator may go on before the batch is analysed.
+  // Nothing is to be done with the allocator.
   bool lets_go_on() const { return moments.empty() && actions.empty(); }
 };
 

@@ -64,18 +64,19 @@ Status ReplayRun::collect(const PlannedBatch& batch) {
   if (has_failed()) return {};
   HEAPTAPE_RETURN_IF_ERROR(settle(backend_->collect(result_)));
   apply(result_.regions);
-  return batch.after.lets_go_on() && batch.after.measures() ? measure() : Status();
+  return batch.lets_go_on() && batch.after.measures() ? measure() : Status();
 }
 
 Status ReplayRun::complete(const PlannedBatch& batch) {
   if (has_failed()) return {};
   const AfterBatch& after = batch.after;
   HEAPTAPE_RETURN_IF_ERROR(settle(analysis_->add(batch.ops, result_)));
+  for (const schema::SteeringCall& call : batch.ops.steering) HEAPTAPE_RETURN_IF_ERROR(steer(call));
   if (after.looks_first) HEAPTAPE_RETURN_IF_ERROR(look(after.moments));
   for (const Action& action : after.actions) HEAPTAPE_RETURN_IF_ERROR(perform(action));
   if (!after.looks_first) HEAPTAPE_RETURN_IF_ERROR(look(after.moments));
   if (!after.measures()) return {};
-  if (!after.lets_go_on()) HEAPTAPE_RETURN_IF_ERROR(measure());
+  if (!batch.lets_go_on()) HEAPTAPE_RETURN_IF_ERROR(measure());
   if (has_failed()) return {};
   if (after.has_sample) {
     analysis_->sample(measured_, after.time_ns);
@@ -144,6 +145,21 @@ void ReplayRun::keep_pins(std::span<const Moment> moments) {
   if (keep_pinning_blocks_) pins_.push_back({std::move(names), std::move(blocks)});
 }
 
+Status ReplayRun::steer(const schema::SteeringCall& call) {
+  if (has_failed()) return {};
+  if (schema::steering_info(call.op).gives_back()) {
+    HEAPTAPE_RETURN_IF_ERROR(measure());
+    if (has_failed()) return {};
+    analysis_->note_resident(measured_.resident_bytes);
+  }
+  const auto steered = backend_->steer(call);
+  if (!steered.ok()) return settle(steered.error());
+  steering_.note(call, steered->outcome);
+  analysis_->add(steered->regions);
+  apply(steered->regions);
+  return {};
+}
+
 Status ReplayRun::perform(const Action& action) {
   HEAPTAPE_RETURN_IF_ERROR(measure());
   if (has_failed()) return {};
@@ -206,6 +222,9 @@ void ReplayRun::add_notes(const ReplayOptions& options, const TapeFacts& facts, 
                      .threads = metrics.threads,
                      .touch = options.touch,
                      .clock = options.clock,
+                     .steer = options.steer,
+                     .steering = steering_,
+                     .settings = settings_,
                      .resident_bytes_peak = metrics.resident_bytes_peak.value,
                      .resident_bytes_at_end = metrics.end.resident_bytes,
                      .compared_blocks = metrics.compared_blocks,

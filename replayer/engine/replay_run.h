@@ -38,7 +38,7 @@ class ReplayRun {
   base::Status rehearse(const ResolvedBatch& batch);
 
   // Each batch in three steps, of which the first is that of Backend. After the second the
-  // allocator may go on with the next batch if batch.after.lets_go_on(). `batch` outlives the
+  // allocator may go on with the next batch if batch.lets_go_on(). `batch` outlives the
   // third.
   base::Status submit(const PlannedBatch& batch);
   base::Status collect(const PlannedBatch& batch);
@@ -56,6 +56,7 @@ class ReplayRun {
             const ReplayOptions& options, uint64_t run_calls)
       : spec_(std::move(spec)),
         backend_(spec_.make(context)),
+        settings_(allocators::with_recorded_settings(spec_, *context.header, context.steer)),
         keep_picture_(options.keep_picture),
         keep_pins_(options.keep_pins),
         keep_pinning_blocks_(options.keep_pinning_blocks),
@@ -69,6 +70,7 @@ class ReplayRun {
   // All are at one call.
   void keep_pins(std::span<const Moment> moments);
   base::Status perform(const Action& action);
+  base::Status steer(const schema::SteeringCall& call);
   void apply(std::span<const allocators::RegionEvent> regions);
   void take_metrics(const SlotResolver& resolver, uint64_t events, RunMetrics& metrics);
   void add_notes(const ReplayOptions& options, const TapeFacts& facts, RunResult& result);
@@ -81,6 +83,8 @@ class ReplayRun {
   allocators::Residency measured_;  // last
   std::optional<RunFailure> failure_;
   bool cannot_give_back_ = false;
+  SteeringCounts steering_;
+  const allocators::RecordedSettings settings_;
   const bool keep_picture_;
   const bool keep_pins_;
   const bool keep_pinning_blocks_;

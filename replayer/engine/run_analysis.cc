@@ -358,13 +358,17 @@ HeapPicture RunAnalysis::picture(const allocators::Residency& residency) const {
   return picture;
 }
 
+void RunAnalysis::add(std::span<const RegionEvent> regions) {
+  for (const RegionEvent& region : regions) apply(region, events_, live_.live_bytes);
+  note_holes_at_peak();
+}
+
 ActionResult& RunAnalysis::perform(const std::string& action, const allocators::Residency& before,
                                    const allocators::GivenBack& given_back) {
   ActionResult result{.action = action, .at = events_, .elapsed_ns = given_back.elapsed_ns};
   result.before = {map_.committed_bytes(), before.resident_bytes};
   note_resident(before.resident_bytes);
-  for (const RegionEvent& region : given_back.regions) apply(region, events_, live_.live_bytes);
-  note_holes_at_peak();
+  add(given_back.regions);
   result.after.committed_bytes = map_.committed_bytes();
   metrics_.actions.push_back(result);
   return metrics_.actions.back();

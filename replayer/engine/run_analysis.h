@@ -69,6 +69,8 @@ class RunAnalysis {
   // What is resident after the last batch; for the peak alone.
   void note_resident(uint64_t bytes) { metrics_.resident_bytes_peak.update(bytes, events_); }
 
+  // After the last batch the allocator's memory changed.
+  void add(std::span<const allocators::RegionEvent> regions);
   // After the last batch the allocator was asked to give memory back; `before` was measured then.
   // What is resident afterwards is for the caller to fill in.
   ActionResult& perform(const std::string& action, const allocators::Residency& before,

@@ -9,6 +9,7 @@
 #include "allocators/catalog/allocator_family.h"
 #include "allocators/catalog/setting_notes.h"
 #include "base/address/pages.h"
+#include "base/name_list.h"
 #include "base/number_text.h"
 
 namespace heaptape::replayer {
@@ -40,8 +41,10 @@ void add_native_notes(const BackendSpec& spec, const RunFacts& run, const TapeFa
   }
   const bool on_several = tape.threads() > 1 && run.threads != "merged";
   std::ranges::move(
-      allocators::setting_notes(spec.family(), spec.environment,
-                                on_several ? CallingThreads::kSeveral : CallingThreads::kOne),
+      allocators::setting_notes(
+          spec.family(),
+          run.settings.environment.empty() ? spec.environment : run.settings.environment,
+          on_several ? CallingThreads::kSeveral : CallingThreads::kOne),
       std::back_inserter(notes));
 }
 
@@ -155,6 +158,47 @@ void add_version_note(const BackendSpec& spec, const RunFacts& run, const TapeFa
   if (!note.empty()) notes.push_back(std::move(note));
 }
 
+// "2 calls of mallopt and 1 of malloc_trim"
+std::string calls_text(const SteeringCounts::Counts& counts) {
+  std::vector<std::string> parts;
+  for (const auto& [op, count] : counts) {
+    const std::string number = parts.empty() ? base::counted(count, "call") : base::grouped(count);
+    parts.push_back(number + " of " + schema::steering_info(op).name);
+  }
+  return base::name_list(parts);
+}
+
+void add_steering_notes(const RunFacts& run, const TapeFacts& tape,
+                        std::vector<std::string>& notes) {
+  using allocators::SteeringOutcome;
+  const bool is_off = run.steer == allocators::Steer::kOff;
+  if (is_off && !tape.steering().empty()) {
+    notes.push_back(calls_text(tape.steering()) +
+                    " steered the recorded allocator: omitted, by --steer off");
+  }
+  if (const auto& counts = run.steering.of(SteeringOutcome::kCounterpart); !counts.empty()) {
+    notes.push_back(calls_text(counts) +
+                    " steered the recorded allocator: this one was asked for what comes nearest");
+  }
+  if (const auto& counts = run.steering.of(SteeringOutcome::kIgnored); !counts.empty()) {
+    notes.push_back(calls_text(counts) +
+                    " steered the recorded allocator: omitted, since this one has no such call");
+  }
+  if (const auto& counts = run.steering.of(SteeringOutcome::kRefused); !counts.empty()) {
+    notes.push_back(calls_text(counts) +
+                    " steered the recorded allocator: omitted, since that cannot be done here");
+  }
+  if (!run.settings.obeyed.empty()) {
+    notes.push_back("with the settings of the recorded run: " +
+                    base::name_list(run.settings.obeyed));
+  }
+  if (!run.settings.left_out.empty()) {
+    notes.push_back("without settings of the recorded run" +
+                    std::string(is_off ? ", by --steer off: " : ", which do not apply here: ") +
+                    base::name_list(run.settings.left_out));
+  }
+}
+
 uint64_t percent(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0
                     : static_cast<uint64_t>(std::llround(100.0 * static_cast<double>(part) /
@@ -183,6 +227,7 @@ void TapeFacts::note(const schema::EventBatch& batch) {
   has_thread_ends_ |= !batch.thread_ends.empty();
   has_times_ |= !batch.times.empty();
   has_process_samples_ |= !batch.samples.empty();
+  for (const schema::SteeringCall& call : batch.steering) ++steering_[call.op];
 }
 
 void TapeFacts::note(const SlotResolver& resolver) {
@@ -214,6 +259,7 @@ std::vector<std::string> run_notes(const BackendSpec& spec, const RunFacts& run,
   }
   if (spec.kind == BackendKind::kRecorded || spec.kind == BackendKind::kNoop) return notes;
   add_version_note(spec, run, tape, notes);
+  add_steering_notes(run, tape, notes);
   if (tape.threads() > 1) {
     if (run.threads == "merged") {
       notes.push_back(merged_note(spec, tape));

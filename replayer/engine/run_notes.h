@@ -2,16 +2,35 @@
 // tape lacks. docs/metrics.md, "What a run says of itself".
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "allocators/catalog/backend_spec.h"
+#include "allocators/catalog/recorded_settings.h"
 #include "replayer/engine/slot_resolver.h"
 #include "replayer/metrics/run_metrics.h"
 #include "schema/tape/tape_reader.h"
 
 namespace heaptape::replayer {
+
+// The calls that steered the recorded allocator, by what became of them and by op.
+class SteeringCounts {
+ public:
+  using Counts = std::map<schema::SteeringOp, uint64_t>;
+
+  void note(const schema::SteeringCall& call, allocators::SteeringOutcome outcome) {
+    ++by_outcome_[static_cast<size_t>(outcome)][call.op];
+  }
+  const Counts& of(allocators::SteeringOutcome outcome) const {
+    return by_outcome_[static_cast<size_t>(outcome)];
+  }
+
+ private:
+  std::array<Counts, 4> by_outcome_;
+};
 
 // What a replay learned of its tape on the way.
 class TapeFacts {
@@ -30,6 +49,8 @@ class TapeFacts {
   bool has_thread_ends() const { return has_thread_ends_; }
   bool has_times() const { return has_times_; }
   bool has_process_samples() const { return has_process_samples_; }
+  // Those that steered the recorded allocator, by op.
+  const SteeringCounts::Counts& steering() const { return steering_; }
   // Of live bytes, those in large blocks: at the peak of live bytes, and at the end.
   uint64_t large_bytes_at_peak() const { return large_bytes_at_peak_; }
   uint64_t large_bytes_at_end() const { return large_bytes_at_end_; }
@@ -43,6 +64,7 @@ class TapeFacts {
   bool has_thread_ends_ = false;
   bool has_times_ = false;
   bool has_process_samples_ = false;
+  SteeringCounts::Counts steering_;
   uint64_t large_bytes_at_peak_ = 0;
   uint64_t large_bytes_at_end_ = 0;
   uint64_t foreign_percent_ = 0;
@@ -54,6 +76,9 @@ struct RunFacts {
   std::string threads;               // see Backend::threads
   allocators::Touch touch = allocators::Touch::kPage;
   allocators::Clock clock = allocators::Clock::kTape;
+  allocators::Steer steer = allocators::Steer::kAsRecorded;
+  SteeringCounts steering = {};
+  allocators::RecordedSettings settings = {};
   uint64_t resident_bytes_peak = 0;
   uint64_t resident_bytes_at_end = 0;
   uint64_t compared_blocks = 0;  // of fidelity

@@ -28,8 +28,9 @@ struct ResolvedBatch {
   std::vector<schema::TimeSample> times;
   std::optional<schema::TimeSample> next_time;
   std::vector<schema::ThreadEnd> thread_ends;
-  allocators::Deaths deaths;  // not the resolver's
-  LiveValues live;            // after the last op
+  std::vector<schema::SteeringCall> steering;  // made during these, or behind them
+  allocators::Deaths deaths;                   // not the resolver's
+  LiveValues live;                             // after the last op
 };
 
 // Events that no backend is asked to repeat.
@@ -54,8 +55,8 @@ class SlotResolver {
   explicit SlotResolver(uint64_t run_calls = 0, uint32_t slot_limit = base::AddressShadow::kNone)
       : run_calls_(run_calls), slot_limit_(slot_limit), program_(run_calls) {}
 
-  // Replaces all of `batch` but its samples, times, next time, thread ends and deaths. Fails when
-  // more blocks are alive than there are slots; then this object is of no more use.
+  // Replaces all of `batch` but its samples, times, next time, thread ends, steering and deaths.
+  // Fails when more blocks are alive than there are slots; then this object is of no more use.
   base::Status resolve(std::span<const schema::Event> events, uint64_t first_event,
                        ResolvedBatch& batch);
 

@@ -16,7 +16,7 @@ using base::Status;
 
 struct Window {
   ResolvedBatch ops;
-  std::span<const Action> actions = {};  // to be done behind them
+  std::span<const Action> actions = {};  // to be done behind them, as are ops.steering before
   PlannedBatch read;                     // kept for its memory
   uint64_t last_time_ns = 0;             // of all times so far
 };
@@ -40,17 +40,19 @@ void append(const ResolvedBatch& batch, Window& window) {
   }
 }
 
-// Reads until the window is full, or an action is due, or the end.
+// Reads until the window is full, or something is to be done with the allocator, or the end.
 Status read_window(BatchSource& source, Window& window) {
   window.ops.ops.clear();
   window.ops.times.clear();
   window.ops.thread_ends.clear();
+  window.ops.steering.clear();
   while (window.ops.ops.size() + kBatchEvents <= allocators::kMaxBatchOps) {
     HEAPTAPE_ASSIGN_OR_RETURN(const bool is_there, source.next(window.read));
     if (!is_there) break;
     append(window.read.ops, window);
     window.actions = window.read.after.actions;
-    if (!window.actions.empty()) break;
+    window.ops.steering = window.read.ops.steering;
+    if (!window.actions.empty() || !window.ops.steering.empty()) break;
   }
   return {};
 }
@@ -74,6 +76,9 @@ class TimedRun {
     if (!backend_) return {};
     HEAPTAPE_RETURN_IF_ERROR(settle(backend_->collect(result_)));
     time_.replay_ns += result_.elapsed_ns;
+    for (size_t i = 0; i < window.ops.steering.size() && backend_; ++i) {
+      HEAPTAPE_RETURN_IF_ERROR(settle(backend_->steer(window.ops.steering[i])));
+    }
     for (size_t i = 0; i < window.actions.size() && backend_; ++i) {
       HEAPTAPE_RETURN_IF_ERROR(settle(backend_->give_back_memory()));
     }
@@ -116,7 +121,8 @@ Result<std::vector<ReplayTime>> time_replays(schema::TapeReader& tape, const Rep
                                  .touch = options.touch,
                                  .threads = options.threads,
                                  .clock = options.clock,
-                                 .answers = allocators::Answers::kNone}));
+                                 .answers = allocators::Answers::kNone,
+                                 .steer = options.steer}));
     HEAPTAPE_RETURN_IF_ERROR(runs.back().start());
   }
   const uint64_t events = std::min(tape.events(), options.until);

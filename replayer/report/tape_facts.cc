@@ -34,6 +34,8 @@ void set_header(wire::TapeFacts::Builder facts, const schema::TapeHeader& header
   facts.setAllocatorFamily(header.recorded_allocator.family);
   facts.setAllocatorVersion(header.recorded_allocator.version);
   facts.setLibc(header.recorded_allocator.libc);
+  auto settings = facts.initSettings(static_cast<unsigned>(header.settings.size()));
+  for (unsigned i = 0; i < settings.size(); ++i) settings.set(i, header.settings[i]);
   facts.setWriter(header.writer);
   if (header.start_unix_ns != 0) facts.setRecordedAt(utc_text(header.start_unix_ns));
   if (header.stacks.mode != schema::StackMode::kNone) {

@@ -675,6 +675,7 @@ struct TapeFacts {
   largestSample @35 :SampledProcess;  # with most anonymous memory; absent if there was no sample
   peakBytes @36 :UInt64;         # the most that was resident in all, so far as sampled (VmHWM)
   innerAllocators @37 :List(InnerAllocator);
+  settings @38 :List(Text);      # "NAME=VALUE" of its environment, for allocators
 
   struct StackFacts {
     unwinding @0 :Text;          # "dwarf", by unwind tables, or "fp", by frame pointers

@@ -9,6 +9,7 @@
 
 #include "base/address/address_range.h"
 #include "schema/tape/op.h"
+#include "schema/tape/steering_op.h"
 
 namespace heaptape::schema {
 
@@ -51,6 +52,20 @@ struct ThreadEnd {
   uint32_t thread = 0;  // dense index, as in Event
 
   bool operator==(const ThreadEnd&) const = default;
+};
+
+// "After `event` calls, the program told its allocator what to do": mallopt(3), malloc_trim(3) and
+// the like. Only calls that succeeded.
+struct SteeringCall {
+  uint64_t event = 0;   // number of calls so far
+  uint32_t thread = 0;  // dense index, as in Event
+  SteeringOp op = SteeringOp::kMallopt;
+  // As the program gave them; 0 where the op has fewer. Those of a mallctl: the index in its name,
+  // if it has one, and the value written.
+  int64_t first = 0;
+  int64_t second = 0;
+
+  bool operator==(const SteeringCall&) const = default;
 };
 
 // A mark's name has letters, digits, '-', '_' and '.', and begins with a letter or a digit, so that

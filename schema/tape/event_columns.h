@@ -26,7 +26,8 @@ enum class AddressLayout : uint8_t { kFreeLists, kLastFreed, kLastUsed };
 enum class Effort : uint8_t { kLow, kFull };
 
 struct EventColumns {
-  ColumnWriter ops, sizes, ages, high_ages, freed, alignments, threads, times, ends, stacks, frames;
+  ColumnWriter ops, sizes, ages, high_ages, freed, alignments, threads, times, ends, stacks, frames,
+      steering;
   // By size classes: those of size_classes, or all in a trial.
   std::array<ColumnWriter, kSizeClassKinds> addresses;
   std::vector<CodeMapping> mappings;
@@ -45,7 +46,7 @@ struct EventColumns {
 
   bool empty() const {
     return count == 0 && samples.empty() && marks.empty() && times.empty() && ends.empty() &&
-           stacks.empty() && frames.empty() && mappings.empty();
+           stacks.empty() && frames.empty() && mappings.empty() && steering.empty();
   }
   // A tape without stacks has no columns for them.
   bool has_stacks() const {
@@ -54,10 +55,11 @@ struct EventColumns {
   std::span<const uint8_t> addresses_by(SizeClasses classes) const {
     return addresses[static_cast<size_t>(classes)].bytes();
   }
-  static constexpr size_t kColumns = 11 + kSizeClassKinds;
+  static constexpr size_t kColumns = 12 + kSizeClassKinds;
   std::array<ColumnWriter*, kColumns> columns() {
-    return {&ops,          &sizes,      &ages,    &high_ages, &freed, &addresses[0], &addresses[1],
-            &addresses[2], &alignments, &threads, &times,     &ends,  &stacks,       &frames};
+    return {&ops,          &sizes,        &ages,         &high_ages,  &freed,
+            &addresses[0], &addresses[1], &addresses[2], &alignments, &threads,
+            &times,        &ends,         &stacks,       &frames,     &steering};
   }
   // The size of all columns, without samples, marks and mappings.
   size_t bytes();

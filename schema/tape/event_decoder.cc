@@ -61,6 +61,8 @@ base::Status EventDecoder::load_columns() {
                             open_column(chunk.getTimes(), Encoding::VARINT, "time"));
   HEAPTAPE_ASSIGN_OR_RETURN(ColumnReader ends,
                             open_column(chunk.getEnds(), Encoding::VARINT, "thread-end"));
+  HEAPTAPE_ASSIGN_OR_RETURN(ColumnReader steering,
+                            open_column(chunk.getSteering(), Encoding::VARINT, "steering"));
   HEAPTAPE_ASSIGN_OR_RETURN(stacks_, open_column(chunk.getStacks(), Encoding::VARINT, "stack"));
   HEAPTAPE_ASSIGN_OR_RETURN(ColumnReader frames,
                             open_column(chunk.getFrames(), Encoding::VARINT, "frame"));
@@ -71,6 +73,7 @@ base::Status EventDecoder::load_columns() {
   for (const auto sample : chunk.getSamples()) samples_.push_back(read_sample(sample));
   marks_ = read_marks(chunk);
   HEAPTAPE_RETURN_IF_ERROR(load_times(times));
+  HEAPTAPE_RETURN_IF_ERROR(load_steering(steering));
   return load_ends(ends);
 }
 
@@ -127,6 +130,29 @@ base::Status EventDecoder::load_ends(ColumnReader column) {
     }
     events += more_events;
     ends_.push_back({first_event_ + events, static_cast<uint32_t>(thread)});
+  }
+  return {};
+}
+
+// Calls that a later version records are left out.
+base::Status EventDecoder::load_steering(ColumnReader column) {
+  uint64_t events = 0;  // of the chunk, before the call
+  while (!column.at_end()) {
+    uint64_t more_events = 0;
+    uint64_t thread = 0;
+    uint64_t op = 0;
+    uint64_t first = 0;
+    uint64_t second = 0;
+    const bool is_whole = column.get(more_events) && column.get(thread) && column.get(op) &&
+                          column.get(first) && column.get(second);
+    if (!is_whole || more_events > count_ - events || thread > UINT32_MAX ||
+        steering_.size() == kMostSteeringPerChunk) {
+      return base::Error::damaged("its steering column is wrong");
+    }
+    events += more_events;
+    if (!is_valid_steering_op(op)) continue;
+    steering_.push_back({first_event_ + events, static_cast<uint32_t>(thread),
+                         static_cast<SteeringOp>(op), unzigzag(first), unzigzag(second)});
   }
   return {};
 }

@@ -219,6 +219,17 @@ void EventEncoder::add_end(uint32_t thread) {
   end_count_ = columns_.count;
 }
 
+void EventEncoder::add_steering(const SteeringCall& call) {
+  const size_t before = columns_.steering.bytes().size();
+  columns_.steering.put(columns_.count - steering_count_);
+  columns_.steering.put(call.thread);
+  columns_.steering.put(static_cast<uint64_t>(call.op));
+  columns_.steering.put(zigzag(call.first));
+  columns_.steering.put(zigzag(call.second));
+  steering_count_ = columns_.count;
+  sample_bytes_ += columns_.steering.bytes().size() - before;
+}
+
 void EventEncoder::add_sample(ProcessSample sample) {
   sample_bytes_ += sizeof sample + sample.regions.size() * sizeof sample.regions[0];
   columns_.samples.push_back(std::move(sample));
@@ -245,6 +256,7 @@ EventColumns EventEncoder::take() {
   sample_bytes_ = 0;
   time_count_ = 0;
   end_count_ = 0;
+  steering_count_ = 0;
   chunk_time_ns_ = 0;
   return std::exchange(columns_, std::move(next));
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "schema/kj_guard.h"
+#include "schema/tape/allocator_settings.h"
 #include "schema/tape/sample_codec.h"
 #include "schema/tape/tape.capnp.h"
 #include "schema/tape/wire_words.h"
@@ -69,6 +70,9 @@ base::Result<std::vector<uint64_t>> encode(const TapeHeader& header) {
     if (!allocator.family.empty()) out.setAllocatorFamily(allocator.family);
     if (!allocator.version.empty()) out.setAllocatorVersion(allocator.version);
     if (!allocator.libc.empty()) out.setLibc(allocator.libc);
+    if (header.settings.empty()) return;
+    auto settings = out.initSettings(static_cast<unsigned>(header.settings.size()));
+    for (unsigned i = 0; i < settings.size(); ++i) settings.set(i, as_data(header.settings[i]));
   });
 }
 
@@ -96,6 +100,11 @@ base::Result<TapeHeader> decode_header(std::span<const uint64_t> words) {
                     header.recorded_allocator = {in.getAllocatorFamily().cStr(),
                                                  in.getAllocatorVersion().cStr(),
                                                  in.getLibc().cStr()};
+                    for (const auto setting : in.getSettings()) {
+                      const std::string text = as_string(setting);
+                      const bool has_room = header.settings.size() < kMostSettings;
+                      if (has_room && is_plain_setting(text)) header.settings.push_back(text);
+                    }
                     return header;
                   });
 }

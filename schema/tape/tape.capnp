@@ -82,7 +82,9 @@ struct EventChunk {
 
   # Reserved for what later versions record beside the calls. Readers pass over them.
   uncertainty @20 :Column;  # of the order between threads
-  steering @21 :Column;     # calls that steer the allocator: mallopt, malloc_trim, mallctl
+  # fives: calls since the last one, thread, op of steering_op.h, and the two arguments of a call
+  # that steers the allocator: mallopt, malloc_trim, mallctl
+  steering @21 :Column;
   domains @22 :Column;      # which of several allocators of the process a call went to
 }
 
@@ -114,6 +116,7 @@ struct Header {
   allocatorFamily @15 :Text;   # "glibc", "jemalloc", ...; as the two that follow, empty: not known
   allocatorVersion @16 :Text;  # as the library says: "5.3.0"
   libc @17 :Text;              # of the recorded process: "glibc 2.36", "musl"
+  settings @18 :List(Data);    # "NAME=VALUE" of its environment, for allocators
 }
 
 struct Summary {

@@ -26,6 +26,11 @@ void TapeEncoder::add_sample(ProcessSample sample) {
   if (encoder_.sample_bytes() > kSampleBytesPerChunk) flush();
 }
 
+void TapeEncoder::add_steering(const SteeringCall& call) {
+  encoder_.add_steering(call);
+  if (encoder_.sample_bytes() > kSampleBytesPerChunk) flush();
+}
+
 void TapeEncoder::add_mark(std::string name, uint64_t time_ns) {
   encoder_.add_mark({events(), time_ns, std::move(name)});
   if (encoder_.sample_bytes() > kSampleBytesPerChunk) flush();

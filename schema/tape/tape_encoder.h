@@ -40,6 +40,8 @@ class TapeEncoder {
   void add_time(uint64_t time_ns) { encoder_.add_time(time_ns); }
   // As EventEncoder has it, of a thread that made a call.
   void add_end(uint32_t thread) { encoder_.add_end(thread); }
+  // After the events so far, whatever call.event says.
+  void add_steering(const SteeringCall& call);
   // Sets sample.event to the number of events so far.
   void add_sample(ProcessSample sample);
   // After the events so far. `time_ns` as add_time() has it.

@@ -43,6 +43,8 @@ inline constexpr uint32_t kEventsPerChunk = 1u << 16;
 // A chunk also ends when its samples, marks, frames and mappings take this much: a program that
 // hardly allocates is sampled too, and each of its calls may come from a deep new stack.
 inline constexpr uint64_t kSampleBytesPerChunk = 4u << 20;
+// Calls that steer the allocator, of five bytes each or more.
+inline constexpr size_t kMostSteeringPerChunk = kSampleBytesPerChunk / 5 + 1;
 
 // The distance from the last whole chunk to the saved parts of the next one: a hole that takes no
 // room on the disk. Larger than any chunk (60 bytes an event, and its samples), so that a chunk

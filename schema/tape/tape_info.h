@@ -86,6 +86,8 @@ struct TapeHeader {
   StackRecording stacks;
   TapeOrigin origin;
   RecordedAllocator recorded_allocator;
+  // "NAME=VALUE": what its environment told allocators when it began. allocator_settings.h
+  std::vector<std::string> settings;
 
   // The family of `recorded_allocator`; if the tape does not say, that of `allocator`: see
   // malloc_family.

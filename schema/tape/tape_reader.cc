@@ -128,7 +128,7 @@ base::Result<bool> TapeReader::load_next_chunk() {
     uint64_t chunk_bytes = 0;
     const base::Status loaded = load_chunk(chunk, chunk_bytes);
     chunks_end_ = std::max(chunks_end_, chunk.offset + chunk_bytes);
-    next_time_ = next_end_ = next_sample_ = next_mark_ = 0;
+    next_time_ = next_end_ = next_steering_ = next_sample_ = next_mark_ = 0;
     if (loaded.ok()) return true;
     decoder_ = EventDecoder();
     HEAPTAPE_RETURN_IF_ERROR(
@@ -155,6 +155,7 @@ base::Status TapeReader::load_chunk(const ChunkRef& chunk, uint64_t& chunk_bytes
 base::Status TapeReader::read(EventBatch& batch, size_t max_events) {
   batch.times.clear();
   batch.thread_ends.clear();
+  batch.steering.clear();
   batch.next_time.reset();
   batch.samples.clear();
   batch.marks.clear();
@@ -228,6 +229,10 @@ void TapeReader::take_samples(EventBatch& batch) {
   while (next_end_ < ends.size() && ends[next_end_].event <= end) {
     batch.thread_ends.push_back(ends[next_end_++]);
   }
+  const auto& steering = decoder_.steering();
+  while (next_steering_ < steering.size() && steering[next_steering_].event <= end) {
+    batch.steering.push_back(steering[next_steering_++]);
+  }
   if (next_time_ < times.size()) batch.next_time = times[next_time_];
   const auto& samples = decoder_.samples();
   while (next_sample_ < samples.size() && samples[next_sample_].event <= end) {
@@ -242,6 +247,7 @@ void TapeReader::take_samples(EventBatch& batch) {
 void TapeReader::take_all_samples(EventBatch& batch) {
   std::ranges::copy(decoder_.times(), std::back_inserter(batch.times));
   std::ranges::copy(decoder_.ends(), std::back_inserter(batch.thread_ends));
+  std::ranges::copy(decoder_.steering(), std::back_inserter(batch.steering));
   std::ranges::copy(decoder_.samples(), std::back_inserter(batch.samples));
   std::ranges::copy(decoder_.marks(), std::back_inserter(batch.marks));
 }

@@ -23,12 +23,13 @@ struct EventBatch {
   std::vector<TimeSample> times;
   std::optional<TimeSample> next_time;  // the sample behind these, if their chunk has one
   std::vector<ThreadEnd> thread_ends;
+  std::vector<SteeringCall> steering;
   std::vector<ProcessSample> samples;
   std::vector<Mark> marks;
 
   bool empty() const {
     return events.empty() && times.empty() && thread_ends.empty() && samples.empty() &&
-           marks.empty();
+           marks.empty() && steering.empty();
   }
 };
 
@@ -102,10 +103,11 @@ class TapeReader {
   size_t next_chunk_ = 0;    // in chunks_
   uint64_t chunks_end_ = 0;  // where the last chunk read ended
   EventDecoder decoder_;
-  size_t next_time_ = 0;    // in decoder_.times()
-  size_t next_end_ = 0;     // in decoder_.ends()
-  size_t next_sample_ = 0;  // in decoder_.samples()
-  size_t next_mark_ = 0;    // in decoder_.marks()
+  size_t next_time_ = 0;      // in decoder_.times()
+  size_t next_end_ = 0;       // in decoder_.ends()
+  size_t next_steering_ = 0;  // in decoder_.steering()
+  size_t next_sample_ = 0;    // in decoder_.samples()
+  size_t next_mark_ = 0;      // in decoder_.marks()
 };
 
 }  // namespace heaptape::schema

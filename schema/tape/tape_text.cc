@@ -1,5 +1,7 @@
 #include "schema/tape/tape_text.h"
 
+#include <malloc.h>
+
 #include <charconv>
 
 #include "base/display_text.h"
@@ -87,6 +89,32 @@ void append_ndjson(std::string& out, uint64_t number, const Event& event) {
   }
 }
 
+// mallopt(3).
+std::string mallopt_name(int64_t parameter) {
+  switch (parameter) {
+    case M_MXFAST:
+      return "M_MXFAST";
+    case M_TRIM_THRESHOLD:
+      return "M_TRIM_THRESHOLD";
+    case M_TOP_PAD:
+      return "M_TOP_PAD";
+    case M_MMAP_THRESHOLD:
+      return "M_MMAP_THRESHOLD";
+    case M_MMAP_MAX:
+      return "M_MMAP_MAX";
+    case M_CHECK_ACTION:
+      return "M_CHECK_ACTION";
+    case M_PERTURB:
+      return "M_PERTURB";
+    case M_ARENA_TEST:
+      return "M_ARENA_TEST";
+    case M_ARENA_MAX:
+      return "M_ARENA_MAX";
+    default:
+      return std::to_string(parameter);
+  }
+}
+
 }  // namespace
 
 void append_event(std::string& out, TextFormat format, uint64_t number, const Event& event,
@@ -125,6 +153,36 @@ void append_stack(std::string& out, TextFormat format, FrameNumber stack,
     separator = ",";
   }
   out += frames.empty() ? "[]}\n" : "]}\n";
+}
+
+std::string steering_text(const SteeringCall& call) {
+  const SteeringInfo info = steering_info(call.op);
+  std::string text = std::string(info.name) + "(";
+  if (info.arguments > 0) {
+    text += call.op == SteeringOp::kMallopt ? mallopt_name(call.first) : std::to_string(call.first);
+  }
+  if (info.arguments > 1) text += ", " + std::to_string(call.second);
+  return text + ")";
+}
+
+void append_steering(std::string& out, TextFormat format, const SteeringCall& call) {
+  if (format == TextFormat::kText) {
+    append_number(out, call.event);
+    out += " t";
+    append_number(out, call.thread);
+    out += " " + steering_text(call) + "\n";
+    return;
+  }
+  const SteeringInfo info = steering_info(call.op);
+  out += "{\"n\":";
+  append_number(out, call.event);
+  append_field(out, "thread");
+  append_number(out, call.thread);
+  append_field(out, "steering");
+  out += base::json_string(info.name);
+  if (info.arguments > 0) out += ",\"first\":" + std::to_string(call.first);
+  if (info.arguments > 1) out += ",\"second\":" + std::to_string(call.second);
+  out += "}\n";
 }
 
 void append_mark(std::string& out, TextFormat format, const Mark& mark) {

@@ -34,6 +34,13 @@ void append_stack(std::string& out, TextFormat format, FrameNumber stack,
 //   {"n":7,"thread":3,"end":true}
 void append_end(std::string& out, TextFormat format, const ThreadEnd& end);
 
+// Appends the line of a call that steers the allocator, made after so many calls:
+//   7 t0 mallopt(M_MMAP_THRESHOLD, 65536)
+//   {"n":7,"thread":0,"steering":"mallopt","first":-3,"second":65536}
+void append_steering(std::string& out, TextFormat format, const SteeringCall& call);
+// "mallopt(M_MMAP_THRESHOLD, 65536)"
+std::string steering_text(const SteeringCall& call);
+
 // Appends the line of a mark that was put after so many calls:
 //   7 mark warm at 0.001234567
 //   {"n":7,"mark":"warm","timeNs":1234567}

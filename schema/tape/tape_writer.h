@@ -25,6 +25,7 @@ class TapeWriter : private ChunkSink {
   void append(const Event& event, FrameNumber stack = 0) { encoder_.append(event, stack); }
   void add_time(uint64_t time_ns) { encoder_.add_time(time_ns); }
   void add_end(uint32_t thread) { encoder_.add_end(thread); }
+  void add_steering(const SteeringCall& call) { encoder_.add_steering(call); }
   void add_sample(ProcessSample sample) { encoder_.add_sample(std::move(sample)); }
   void add_mark(std::string name, uint64_t time_ns) { encoder_.add_mark(std::move(name), time_ns); }
   void save() { encoder_.save(); }

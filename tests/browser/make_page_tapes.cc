@@ -79,6 +79,7 @@ void write_facts(const std::string& path) {
   schema::TapeHeader header = sample_header();
   header.allocator = "/lib/liballocator.so";
   header.recorded_allocator = {"jemalloc", "5.3.0", "glibc 2.36"};
+  header.settings = {"MALLOC_CONF=narenas:1"};
   header.stacks = {schema::StackMode::kFramePointers, 62, 6'100};
   schema::TapeSummary summary;
   summary.losses.lost_events = 101;

@@ -19,7 +19,7 @@ const Names kEntryPoints = {
     "dlclose",
     // libc
     "malloc", "calloc", "realloc", "reallocarray", "free", "aligned_alloc", "posix_memalign",
-    "memalign", "valloc", "pvalloc",
+    "memalign", "valloc", "pvalloc", "mallopt", "malloc_trim",
     // new: plain, nothrow, aligned, aligned nothrow; of one object, of an array
     "_Znwm", "_ZnwmRKSt9nothrow_t", "_ZnwmSt11align_val_t", "_ZnwmSt11align_val_tRKSt9nothrow_t",
     "_Znam", "_ZnamRKSt9nothrow_t", "_ZnamSt11align_val_t", "_ZnamSt11align_val_tRKSt9nothrow_t",
@@ -45,6 +45,9 @@ const Names kImports = {
     "gnu_get_libc_version",  // weak: is libc glibc, and which?
     "mi_version",            // weak, as tc_version: which mimalloc, or gperftools? A constant
     "tc_version",
+    "mallctl",  // weak, as the next two: is there such an allocator? Not called
+    "mi_collect",
+    "MallocExtension_ReleaseFreeMemory",
     "getauxval",
     "memcpy",
     "memmove",

@@ -66,6 +66,7 @@ FACTS = {
     "allocatorFamily": "jemalloc",
     "allocatorVersion": "5.3.0",
     "libc": "glibc 2.36",
+    "settings": ["MALLOC_CONF=narenas:1"],
     "largestSample": {
         "at": 2,
         "timeNs": 141,

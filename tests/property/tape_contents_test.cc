@@ -41,6 +41,7 @@ class FullTape {
       case 3:
         return random_.chance(3) ? flush() : add_end();
       case 4:
+        if (random_.chance(4)) return add_steering();
         return random_.chance(2) ? add_sample() : add_mark();
       case 5:
       case 6:
@@ -133,6 +134,16 @@ class FullTape {
     writer_->add_sample(sample);
     contents_.samples.push_back(sample);
   }
+  void add_steering() {
+    constexpr SteeringOp kOps[] = {SteeringOp::kMallopt, SteeringOp::kMallocTrim,
+                                   SteeringOp::kThreadCacheBytes};
+    SteeringCall call{writer_->events(), any_thread(), kOps[random_.below(std::size(kOps))]};
+    call.first = static_cast<int64_t>(edge());
+    call.second = static_cast<int64_t>(edge());
+    contents_.steering.push_back(call);
+    call.event = 0;  // the writer knows
+    writer_->add_steering(call);
+  }
   void add_mark() {
     contents_.marks.push_back(
         {writer_->events(), edge(), "mark-" + std::to_string(random_.below(5))});
@@ -178,6 +189,7 @@ void expect_equal(const Contents& read, const Contents& written) {
   expect_equal("stack", read.stacks, written.stacks);
   expect_equal("time", read.times, written.times);
   expect_equal("thread end", read.ends, written.ends);
+  expect_equal("steering call", read.steering, written.steering);
   expect_equal("sample", read.samples, written.samples);
   expect_equal("mark", read.marks, written.marks);
   expect_equal("frame", read.frames, written.frames);

@@ -68,6 +68,12 @@ class ModelHeap {
     apply_changes();
   }
 
+  allocators::SteeringOutcome steer(schema::SteeringOp op, int64_t first, int64_t second = 0) {
+    const auto outcome = model_.steer({.op = op, .first = first, .second = second});
+    apply_changes();
+    return outcome;
+  }
+
   M& model() { return model_; }
   uint64_t usable(uint64_t address) const { return live_.at(address) - address; }
   const std::map<uint64_t, uint64_t>& live() const { return live_; }  // address -> usable end

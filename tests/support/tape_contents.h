@@ -15,6 +15,7 @@ struct Contents {
   std::vector<schema::FrameNumber> stacks;  // of each event; 0: none
   std::vector<schema::TimeSample> times;
   std::vector<schema::ThreadEnd> ends;
+  std::vector<schema::SteeringCall> steering;
   std::vector<schema::ProcessSample> samples;
   std::vector<schema::Mark> marks;
   std::vector<schema::Frame> frames;

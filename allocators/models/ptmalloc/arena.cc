@@ -16,7 +16,7 @@ Arena::Arena(ProcessMemory& process, uint32_t index)
       bins_(chunks_, counts_, index) {}
 
 Chunk Arena::allocate(uint64_t units, ThreadCache* cache) {
-  if (units <= kFastMaxUnits) {
+  if (units <= process_.tuning.fast_max_units) {
     const Chunk chunk = take_fast(static_cast<uint32_t>(units), cache);
     if (chunk != kNoChunk) return chunk;
   }

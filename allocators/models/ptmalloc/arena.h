@@ -41,15 +41,17 @@ class Arena {
     const uint32_t units = chunks_.units(chunk);
     if (units <= kCacheMaxUnits && cache != nullptr && cache->has_room(units)) [[likely]] {
       cache->push(chunk, units);
-    } else if (units <= kFastMaxUnits) {
+    } else if (units <= process_.tuning.fast_max_units) {
       fast_.push(chunk, units);
     } else {
       release_to_bins(chunk, units);
     }
   }
 
-  // malloc_trim(0) for this arena: purges the pages of free chunks and cuts top.
-  void give_back_memory();
+  // malloc_trim(pad) for this arena: purges the pages of free chunks and cuts top.
+  void give_back_memory(uint64_t pad);
+  // Joins the chunks of the fastbins.
+  void consolidate();
 
   // mallinfo2: arena and fordblks + fsmblks.
   uint64_t system_bytes() const { return system_bytes_; }
@@ -91,7 +93,6 @@ class Arena {
   // Joins the chunk with free neighbors, and puts it on the unsorted list or makes it top. Returns
   // its new units.
   uint32_t join(Chunk chunk, uint32_t units);
-  void consolidate();
 
   void set_top(Chunk top, uint64_t units) {
     top_ = top;

@@ -192,12 +192,12 @@ bool Arena::leave_heap() {
 
 // A free chunk's first fields, its links, stay. The main top is cut as far as possible, those of
 // heaps are not.
-void Arena::give_back_memory() {
+void Arena::give_back_memory(uint64_t pad) {
   consolidate();
   bins_.for_each_large(units_of(kPageBytes), [this](Chunk chunk) {
     note_unwritten(chunk, chunk + chunks_.units(chunk));
   });
-  if (is_main()) trim_break(0);
+  if (is_main()) trim_break(pad);
 }
 
 void Arena::note_unwritten(Chunk begin, Chunk end) {

@@ -32,7 +32,7 @@ inline constexpr uint64_t kMinBytes = kMinUnits * kUnitBytes;
 inline constexpr uint64_t kHeaderBytes = 16;        // of a chunk: its block begins after it
 inline constexpr uint64_t kMaxRequest = INT64_MAX;  // PTRDIFF_MAX
 
-inline constexpr uint32_t kFastMaxUnits = 8;    // the default M_MXFAST
+inline constexpr uint32_t kFastMaxUnits = 10;   // of the largest M_MXFAST
 inline constexpr uint32_t kSmallEndUnits = 64;  // bins hold one size each below
 inline constexpr uint32_t kCacheMaxUnits = 65;  // of the thread caches
 inline constexpr uint32_t kCacheBins = kCacheMaxUnits - kMinUnits + 1;

@@ -1,5 +1,7 @@
 #include "allocators/models/ptmalloc/ptmalloc_model.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
@@ -154,8 +156,57 @@ Placement PtmallocModel::reallocate(uint64_t address, uint64_t bytes) {
   return elsewhere;
 }
 
-void PtmallocModel::give_back_memory() {
-  for (const auto& arena : arenas_.all()) arena->give_back_memory();
+void PtmallocModel::give_back_memory(uint64_t pad) {
+  for (const auto& arena : arenas_.all()) arena->give_back_memory(pad);
+}
+
+SteeringOutcome PtmallocModel::steer(const schema::SteeringCall& call) {
+  switch (call.op) {
+    case schema::SteeringOp::kMallopt:
+      set_option(call.first, call.second);
+      return SteeringOutcome::kRepeated;
+    case schema::SteeringOp::kMallocTrim:
+      give_back_memory(static_cast<uint64_t>(call.first));
+      return SteeringOutcome::kRepeated;
+    default:
+      return SteeringOutcome::kIgnored;
+  }
+}
+
+// mallopt(3), which first joins what the fastbins of the main arena hold. Values that it refuses
+// change nothing; those that only fill blocks or report errors have no part in a model.
+void PtmallocModel::set_option(int64_t parameter, int64_t value) {
+  constexpr int64_t kMaxFastBytes = 160;
+  Tuning& tuning = process_.tuning;
+  value = static_cast<int>(value);  // as mallopt takes it
+  const auto number = static_cast<uint64_t>(value);
+  arenas_.main().consolidate();
+  switch (parameter) {
+    case M_MXFAST:
+      if (value < 0 || value > kMaxFastBytes) return;
+      // A chunk of `value` bytes and half a header; none is as small as one unit.
+      tuning.fast_max_units = number < 8 ? 1 : static_cast<uint32_t>((number + 8) / kUnitBytes);
+      return;
+    case M_ARENA_MAX:
+      return arenas_.set_arena_max(number);
+    case M_ARENA_TEST:
+      return arenas_.set_arena_test(number);
+    case M_MMAP_THRESHOLD:
+      tuning.mmap_threshold = number;
+      break;
+    case M_TRIM_THRESHOLD:
+      tuning.trim_threshold = number;
+      break;
+    case M_TOP_PAD:
+      tuning.top_pad = number;
+      break;
+    case M_MMAP_MAX:
+      tuning.mmap_max = value < 0 ? 0 : number;
+      break;
+    default:
+      return;
+  }
+  tuning.dynamic = false;
 }
 
 std::vector<AddressRange> PtmallocModel::absent() const {

@@ -38,8 +38,10 @@ class PtmallocModel {
 
   void end_thread(uint32_t thread) { arenas_.detach(arenas_.thread(thread)); }
 
-  // malloc_trim(0).
-  void give_back_memory();
+  // malloc_trim(pad).
+  void give_back_memory(uint64_t pad = 0);
+  // mallopt and malloc_trim.
+  SteeringOutcome steer(const schema::SteeringCall& call);
 
   // A model does not see what the program touches. Pages are absent if nothing can have touched
   // them (pages of top where no header ever was, pages that were skipped to align a block, and
@@ -78,6 +80,7 @@ class PtmallocModel {
     return thread_->cache;
   }
   void make_cache();
+  void set_option(int64_t parameter, int64_t value);
 
   ptmalloc::ProcessMemory process_;
   ptmalloc::ThreadArenas arenas_;

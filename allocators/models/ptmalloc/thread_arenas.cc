@@ -4,7 +4,6 @@ namespace heaptape::allocators::ptmalloc {
 namespace {
 
 constexpr uint64_t kArenasPerCore = 8;
-constexpr size_t kArenaTest = 8;  // the cores are counted once there are more arenas
 
 }  // namespace
 
@@ -35,7 +34,7 @@ uint32_t ThreadArenas::choose(uint64_t bytes) {
   if (limit_ == 0) {
     if (arena_max_ != 0) {
       limit_ = arena_max_;
-    } else if (arenas_.size() > kArenaTest) {
+    } else if (arenas_.size() > arena_test_) {
       limit_ = kArenasPerCore * cores_;
     }
   }

@@ -30,6 +30,11 @@ class ThreadArenas {
   // By the number of the thread; the reference stays valid.
   ThreadState& thread(uint32_t number);
 
+  // M_ARENA_MAX and M_ARENA_TEST, as the constructor has them. The first limit that was found
+  // stays.
+  void set_arena_max(uint64_t arenas) { arena_max_ = arenas; }
+  void set_arena_test(uint64_t arenas) { arena_test_ = arenas; }
+
   // The arena of the thread that owns the chunk.
   Arena& owner(Chunk chunk) {
     return is_main(chunk) ? main() : *process_.heaps[heap_of(chunk)].arena;
@@ -47,7 +52,8 @@ class ThreadArenas {
   uint32_t choose(uint64_t bytes);
 
   ProcessMemory& process_;
-  const uint64_t arena_max_;
+  uint64_t arena_max_;
+  uint64_t arena_test_ = 8;  // arenas, before there is a limit
   const uint64_t cores_;
   uint64_t limit_ = 0;  // 0 if not yet known
   bool started_ = false;

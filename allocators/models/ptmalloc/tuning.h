@@ -12,8 +12,9 @@ struct Tuning {
   uint64_t mmap_threshold = 131072;
   uint64_t trim_threshold = 131072;
   uint64_t top_pad = 131072;
-  uint64_t mmap_max = 65536;  // live mappings
-  bool dynamic = true;        // until the user sets one of the above
+  uint64_t mmap_max = 65536;    // live mappings
+  uint32_t fast_max_units = 8;  // of chunks that fastbins take: M_MXFAST
+  bool dynamic = true;          // until the user sets one of the above
 
   // A mapped chunk was freed: blocks of its size come and go, so the heap should serve the next
   // one. glibc compares the size in the header, including the bit for "mapped".

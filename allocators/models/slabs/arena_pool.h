@@ -32,6 +32,12 @@ class ArenaPool {
   // few calls for timely decay.
   Arena& huge();
 
+  // For arenas that are yet to be made.
+  PageAllocator::Options& options() { return options_; }
+  // All that were made.
+  const std::vector<std::unique_ptr<Arena>>& all() const { return arenas_; }
+  // Null if it was not made.
+  Arena* find(uint64_t index) { return index < by_index_.size() ? by_index_[index] : nullptr; }
   uint64_t made() const { return arenas_.size(); }
   FreePages free_pages() const;
   uint64_t metadata_bytes() const;

@@ -217,6 +217,16 @@ void PageAllocator::decay(uint64_t now_ns) {
   if (free_pages(ExtentState::kMuzzy) > 0) decay(ExtentState::kMuzzy, muzzy_decay_, now_ns);
 }
 
+void PageAllocator::set_dirty_decay(uint64_t milliseconds, uint64_t now_ns) {
+  dirty_decay_ = SmoothDecay(milliseconds);
+  decay(now_ns);
+}
+
+void PageAllocator::set_muzzy_decay(uint64_t milliseconds, uint64_t now_ns) {
+  muzzy_decay_ = SmoothDecay(milliseconds);
+  decay(now_ns);
+}
+
 void PageAllocator::purge_all() {
   purge(ExtentState::kDirty, 0, PurgeTo::kRetained);
   purge(ExtentState::kMuzzy, 0, PurgeTo::kRetained);

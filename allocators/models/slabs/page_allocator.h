@@ -49,6 +49,9 @@ class PageAllocator {
   void shrink_to(Extent& extent, uint64_t bytes);
   // Purges pages that are due.
   void decay(uint64_t now_ns);
+  // From now on. The pages that are free now count as freed now.
+  void set_dirty_decay(uint64_t milliseconds, uint64_t now_ns);
+  void set_muzzy_decay(uint64_t milliseconds, uint64_t now_ns);
   // Whether due or not.
   void purge_all();
 

@@ -258,6 +258,61 @@ bool SlabsModel::try_resize_in_place(Extent& extent, uint32_t size_class) {
   return true;
 }
 
+void SlabsModel::flush_cache() {
+  if (thread_ != nullptr && thread_->cache != nullptr) thread_->cache->flush_all();
+}
+
+void SlabsModel::give_back_memory() {
+  flush_cache();
+  for (const auto& arena : arenas_.all()) arena->pages.purge_all();
+}
+
+// Calls work(pages) for the arena of that number, or for all.
+template <typename Work>
+SteeringOutcome SlabsModel::for_arenas(int64_t index, Work work) {
+  constexpr int64_t kAll = 4096;  // MALLCTL_ARENAS_ALL
+  if (index == kAll) {
+    for (const auto& arena : arenas_.all()) work(arena->pages);
+    return SteeringOutcome::kRepeated;
+  }
+  Arena* const arena = arenas_.find(static_cast<uint64_t>(index));
+  if (arena == nullptr) return SteeringOutcome::kRefused;
+  work(arena->pages);
+  return SteeringOutcome::kRepeated;
+}
+
+SteeringOutcome SlabsModel::steer(const schema::SteeringCall& call) {
+  using schema::SteeringOp;
+  using slabs::PageAllocator;
+  // -1 is never, for jemalloc and here.
+  static_assert(slabs::SmoothDecay::kNever == static_cast<uint64_t>(-1));
+  const auto milliseconds = static_cast<uint64_t>(call.second);
+  switch (call.op) {
+    case SteeringOp::kArenaPurge:
+      return for_arenas(call.first, [](PageAllocator& pages) { pages.purge_all(); });
+    case SteeringOp::kArenaDecay:
+      return for_arenas(call.first, [this](PageAllocator& pages) { pages.decay(now_ns_); });
+    case SteeringOp::kArenaDirtyDecay:
+      return for_arenas(
+          call.first, [&](PageAllocator& pages) { pages.set_dirty_decay(milliseconds, now_ns_); });
+    case SteeringOp::kArenaMuzzyDecay:
+      return for_arenas(
+          call.first, [&](PageAllocator& pages) { pages.set_muzzy_decay(milliseconds, now_ns_); });
+    case SteeringOp::kDefaultDirtyDecay:
+      arenas_.options().dirty_decay_ms = static_cast<uint64_t>(call.first);
+      break;
+    case SteeringOp::kDefaultMuzzyDecay:
+      arenas_.options().muzzy_decay_ms = static_cast<uint64_t>(call.first);
+      break;
+    case SteeringOp::kFlushThreadCache:
+      flush_cache();
+      break;
+    default:
+      return SteeringOutcome::kIgnored;
+  }
+  return SteeringOutcome::kRepeated;
+}
+
 std::vector<AddressRange> SlabsModel::absent() const {
   std::vector<AddressRange> ranges;
   arenas_.append_absent(ranges);

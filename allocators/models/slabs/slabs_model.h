@@ -40,6 +40,11 @@ class SlabsModel {
   void end_thread(uint32_t thread);
   void set_time(uint64_t time_ns) { now_ns_ = time_ns; }
 
+  // Returns what the thread of the last call caches to its arena, and purges all free pages.
+  void give_back_memory();
+  // The mallctl() calls of schema::SteeringOp.
+  SteeringOutcome steer(const schema::SteeringCall& call);
+
   // Pages never written to, or purged since.
   std::vector<AddressRange> absent() const;
   // The blocks that threads cache, and the blocks of metadata, as a whole.
@@ -66,6 +71,9 @@ class SlabsModel {
   uint64_t block_to_move_to(uint32_t old_class, uint32_t size_class);
   Placement noted(uint64_t address, uint32_t size_class, uint64_t bytes);
   void note_freed(uint32_t size_class);
+  void flush_cache();
+  template <typename Work>
+  SteeringOutcome for_arenas(int64_t index, Work work);
 
   uint64_t oversize_bytes_;
   bool cached_;

@@ -13,11 +13,12 @@ class SmoothDecay {
  public:
   static constexpr uint32_t kSteps = 200;
   static constexpr uint64_t kNever = UINT64_MAX;
+  static constexpr uint64_t kMostMs = 1'000'000'000'000;  // more is as good as never
 
   // Pages go from all to none in `milliseconds`; 0: at once; or kNever. Step 1 begins at 0 ns.
   explicit SmoothDecay(uint64_t milliseconds)
-      : milliseconds_(milliseconds),
-        step_ns_(milliseconds == kNever ? 0 : milliseconds * 1'000'000 / kSteps) {}
+      : milliseconds_(milliseconds > kMostMs ? kNever : milliseconds),
+        step_ns_(never() ? 0 : milliseconds * 1'000'000 / kSteps) {}
 
   bool never() const { return milliseconds_ == kNever; }
   bool at_once() const { return milliseconds_ == 0; }

@@ -3,6 +3,8 @@
 #include <malloc.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 #include "allocators/native/worker/worker_entry_points.h"
 
@@ -15,6 +17,7 @@ int mallctl(const char* name, void* old_value, size_t* old_bytes, void* new_valu
     __attribute__((weak));
 // mimalloc 2
 void mi_collect(bool force) __attribute__((weak));
+void mi_option_set(int option, long value) __attribute__((weak));
 void mi_process_info(size_t* elapsed_ms, size_t* user_ms, size_t* system_ms, size_t* resident,
                      size_t* peak_resident, size_t* committed, size_t* peak_committed,
                      size_t* page_faults) __attribute__((weak));
@@ -22,6 +25,8 @@ int mi_version(void) __attribute__((weak));
 // gperftools 2
 const char* tc_version(int* major, int* minor, const char** patch) __attribute__((weak));
 void MallocExtension_ReleaseFreeMemory(void) __attribute__((weak));
+void MallocExtension_ReleaseToSystem(size_t bytes) __attribute__((weak));
+int MallocExtension_SetNumericProperty(const char* property, size_t value) __attribute__((weak));
 int MallocExtension_GetNumericProperty(const char* property, size_t* value) __attribute__((weak));
 }
 
@@ -56,11 +61,15 @@ static_assert(sizeof kJemallocStatistics / sizeof(NamedStatistic) <= kMaxStatist
 static_assert(sizeof kTcmallocStatistics / sizeof(NamedStatistic) <= kMaxStatistics);
 
 bool has_malloc_trim = false;
+bool is_glibc = false;
 bool has_mallctl = false;
 bool has_mi_collect = false;
+bool has_mi_option_set = false;
 bool has_mi_process_info = false;
 bool has_release_free_memory = false;
+bool has_release_to_system = false;
 bool has_numeric_property = false;
+bool has_set_numeric_property = false;
 bool has_mi_version = false;
 bool has_tc_version = false;
 
@@ -103,15 +112,109 @@ uint32_t read_tcmalloc(Statistic* statistics) {
   return count;
 }
 
+template <typename Value>
+bool write_mallctl(const char* name, Value value) {
+  return has_mallctl && mallctl(name, nullptr, nullptr, &value, sizeof value) == 0;
+}
+
+// "arena.INDEX.NAME". The index as jemalloc has it: below 2^32.
+struct ArenaName {
+  ArenaName(int64_t index, const char* name) {
+    char* at = text;
+    for (const char* from = "arena."; *from != 0;) *at++ = *from++;
+    char digits[16];
+    int count = 0;
+    auto rest = static_cast<uint32_t>(index);
+    do {
+      digits[count++] = static_cast<char>('0' + rest % 10);
+      rest /= 10;
+    } while (rest != 0);
+    while (count > 0) *at++ = digits[--count];
+    *at++ = '.';
+    strncpy(at, name, sizeof text - static_cast<size_t>(at - text) - 1);
+  }
+  char text[64] = {};
+};
+
+bool call_mallctl(const char* name) {
+  return has_mallctl && mallctl(name, nullptr, nullptr, nullptr, 0) == 0;
+}
+
+SteeringOutcome outcome(bool has_function, bool is_done) {
+  if (!has_function) return SteeringOutcome::kIgnored;
+  return is_done ? SteeringOutcome::kRepeated : SteeringOutcome::kRefused;
+}
+
+// mimalloc checks the number of an option from version 2 on; the first three print.
+bool may_set(int64_t option) {
+  return has_mi_version && mi_version() >= 200 && option > 2 && option < 32;
+}
+
+// kIgnored: the library has no such function.
+SteeringOutcome make_steering_call(schema::SteeringOp op, int64_t first, int64_t second) {
+  using schema::SteeringOp;
+  switch (op) {
+    case SteeringOp::kMallopt:
+      return outcome(is_glibc,
+                     is_glibc && mallopt(static_cast<int>(first), static_cast<int>(second)) != 0);
+    case SteeringOp::kMallocTrim:
+      if (is_glibc) malloc_trim(static_cast<size_t>(first));
+      return outcome(is_glibc, true);
+    case SteeringOp::kArenaPurge:
+      return outcome(has_mallctl, call_mallctl(ArenaName(first, "purge").text));
+    case SteeringOp::kArenaDecay:
+      return outcome(has_mallctl, call_mallctl(ArenaName(first, "decay").text));
+    case SteeringOp::kArenaDirtyDecay:
+      return outcome(has_mallctl,
+                     write_mallctl(ArenaName(first, "dirty_decay_ms").text, ssize_t{second}));
+    case SteeringOp::kArenaMuzzyDecay:
+      return outcome(has_mallctl,
+                     write_mallctl(ArenaName(first, "muzzy_decay_ms").text, ssize_t{second}));
+    case SteeringOp::kDefaultDirtyDecay:
+      return outcome(has_mallctl, write_mallctl("arenas.dirty_decay_ms", ssize_t{first}));
+    case SteeringOp::kDefaultMuzzyDecay:
+      return outcome(has_mallctl, write_mallctl("arenas.muzzy_decay_ms", ssize_t{first}));
+    case SteeringOp::kFlushThreadCache:
+      return outcome(has_mallctl, call_mallctl("thread.tcache.flush"));
+    case SteeringOp::kEnableThreadCache:
+      return outcome(has_mallctl, write_mallctl("thread.tcache.enabled", first != 0));
+    case SteeringOp::kBackgroundThread:
+      return outcome(has_mallctl, write_mallctl("background_thread", first != 0));
+    case SteeringOp::kMimallocCollect:
+      if (has_mi_collect) mi_collect(first != 0);
+      return outcome(has_mi_collect, true);
+    case SteeringOp::kMimallocOption:
+      if (!has_mi_option_set || !may_set(first)) return outcome(has_mi_option_set, false);
+      mi_option_set(static_cast<int>(first), static_cast<long>(second));
+      return SteeringOutcome::kRepeated;
+    case SteeringOp::kReleaseFreeMemory:
+      if (has_release_free_memory) MallocExtension_ReleaseFreeMemory();
+      return outcome(has_release_free_memory, true);
+    case SteeringOp::kReleaseToSystem:
+      if (has_release_to_system) MallocExtension_ReleaseToSystem(static_cast<size_t>(first));
+      return outcome(has_release_to_system, true);
+    case SteeringOp::kThreadCacheBytes:
+      return outcome(has_set_numeric_property,
+                     has_set_numeric_property &&
+                         MallocExtension_SetNumericProperty("tcmalloc.max_total_thread_cache_bytes",
+                                                            static_cast<size_t>(first)) != 0);
+  }
+  return SteeringOutcome::kIgnored;
+}
+
 }  // namespace
 
 void find_heap_calls(const void* library) {
   has_malloc_trim = is_in(library, malloc_trim);
+  is_glibc = is_in(library, write);
   has_mallctl = is_in(library, mallctl);
   has_mi_collect = is_in(library, mi_collect);
+  has_mi_option_set = is_in(library, mi_option_set);
   has_mi_process_info = is_in(library, mi_process_info);
   has_release_free_memory = is_in(library, MallocExtension_ReleaseFreeMemory);
+  has_release_to_system = is_in(library, MallocExtension_ReleaseToSystem);
   has_numeric_property = is_in(library, MallocExtension_GetNumericProperty);
+  has_set_numeric_property = is_in(library, MallocExtension_SetNumericProperty);
   has_mi_version = is_in(library, mi_version);
   has_tc_version = is_in(library, tc_version);
 }
@@ -131,6 +234,13 @@ bool give_back_memory() {
     return false;
   }
   return true;
+}
+
+SteeringOutcome steer(schema::SteeringOp op, int64_t first, int64_t second) {
+  const SteeringOutcome made = make_steering_call(op, first, second);
+  const bool has_counterpart =
+      made == SteeringOutcome::kIgnored && schema::steering_info(op).gives_back();
+  return has_counterpart && give_back_memory() ? SteeringOutcome::kCounterpart : made;
 }
 
 void read_mallinfo(WorkerShared& shared) {

@@ -14,6 +14,10 @@ void find_heap_calls(const void* library);
 // has no function for it.
 bool give_back_memory();
 
+// Makes the call by which the recorded program steered its allocator. A library without such a call
+// gives free memory back, if that was the point of it.
+SteeringOutcome steer(schema::SteeringOp op, int64_t first, int64_t second);
+
 // Reads mallinfo2, if libc itself serves malloc.
 void read_mallinfo(WorkerShared& shared);
 

@@ -121,6 +121,9 @@ int main() {
       case Turn::kDescribe:
         read_mallinfo(*shared);
         break;
+      case Turn::kSteer:
+        steer();
+        break;
       case Turn::kGiveBack:
         give_back();
         break;

@@ -271,6 +271,29 @@ void run_batch() {
   shared->current_op = is_done ? 0 : op;
 }
 
+void steer() {
+  shared->current_op = shared->op_done == 0 ? 0 : shared->op_done - 1;
+  const auto make = [](uint32_t) {
+    shared->steered =
+        steer(shared->steering_op, shared->steering_arguments[0], shared->steering_arguments[1]);
+  };
+  const uint16_t thread = shared->steering_thread;
+  bool is_made = true;
+  if (!schema::is_of_a_thread(shared->steering_op)) {
+    make(0);
+  } else if (shared->threads == Threads::kMerged) {
+    shared->steered = SteeringOutcome::kRefused;  // it would concern all threads
+  } else if (shared->threads == Threads::kOrdered) {
+    is_made = become_thread(thread);
+    if (is_made) make(0);
+    become_driver();
+  } else {
+    is_made = run_on_thread(thread, make, 0);
+  }
+  if (!is_made) shared->failure = WorkerFailure::kNoThreads;
+  shared->current_op = 0;
+}
+
 void give_back() {
   shared->current_op = shared->op_done == 0 ? 0 : shared->op_done - 1;
   const uint64_t begin_ns = real_monotonic_ns();

@@ -22,6 +22,8 @@ uint32_t measure_stamp_cost();
 // ends of threads among them.
 void run_batch();
 
+// A turn of kind kSteer, at the time of the last op; as that thread, if it concerns a thread.
+void steer();
 // A turn of kind kGiveBack, as thread 0 at the time of the last op.
 void give_back();
 

@@ -17,6 +17,8 @@
 #include <cstdint>
 
 #include "allocators/replay_op.h"
+#include "allocators/steering_outcome.h"
+#include "schema/tape/steering_op.h"
 
 namespace heaptape::allocators {
 
@@ -40,6 +42,7 @@ enum class Turn : uint32_t {
   kRun,
   kDescribe,  // compare with mallinfo2
   kGiveBack,  // ask the library to give free memory back
+  kSteer,     // make the call of steering_op, or what comes nearest to it
   kSayMore,   // its other statistics; their memory calls are not the replay's
   kQuit,
 };
@@ -164,7 +167,10 @@ struct WorkerShared {
   uint32_t end_begin;   // end the threads of ends[end_begin, end_end)
   uint32_t end_end;
   Clock clock;
-  uint32_t clock_point_count;  // ascending by op and by time
+  uint32_t clock_point_count;      // ascending by op and by time
+  schema::SteeringOp steering_op;  // kSteer: schema::SteeringCall
+  uint16_t steering_thread;
+  int64_t steering_arguments[2];
 
   // From the worker.
   uint32_t op_done;     // ops before this one are done
@@ -182,6 +188,7 @@ struct WorkerShared {
   uint64_t mallinfo_hblkhd;
   uint64_t mallinfo_free_chunks;  // that mallinfo2 walked over
   uint32_t can_give_back;         // kGiveBack: 0 if the library has no function for it
+  SteeringOutcome steered;        // kSteer
   uint32_t statistic_count;       // kSayMore
   Statistic statistics[kMaxStatistics];
   char version[kVersionBytes];  // the same: the library's own text, mimalloc's number in digits

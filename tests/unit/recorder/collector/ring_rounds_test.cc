@@ -92,6 +92,72 @@ TEST_F(RingRoundsTest, ComeOntoTheTapeInTheirOrder) {
   EXPECT_EQ(threads(), "abab");
 }
 
+// malloc_trim with this pad.
+std::vector<uint64_t> trim_words(uint64_t stamp, uint64_t pad) {
+  const uint64_t first = steering_word(schema::SteeringOp::kMallocTrim, stamp != 0);
+  if (stamp == 0) return {first, pad, 0};
+  return {first, stamp, pad, 0};
+}
+
+TEST_F(RingRoundsTest, HaveTheCallsThatSteerTheAllocatorInTheirOrder) {
+  a_.write_words(trim_words(5, 100)).write(malloc_record(kPage, 10));
+  b_.write(malloc_record(2 * kPage, 20)).write_words(trim_words(30, 101));
+  a_.write_words(trim_words(40, 102)).write(malloc_record(3 * kPage, 50));
+  b_.write(malloc_record(4 * kPage, 60)).write_words(trim_words(70, 103));
+  begin_round(80);
+  merge_.work(kEverythingNow);
+  EXPECT_EQ(threads(), "abab");
+  using schema::SteeringOp;
+  EXPECT_EQ(batch_.steering,
+            (std::vector<schema::SteeringCall>{{0, 0, SteeringOp::kMallocTrim, 100},
+                                               {2, 1, SteeringOp::kMallocTrim, 101},
+                                               {2, 0, SteeringOp::kMallocTrim, 102},
+                                               {4, 1, SteeringOp::kMallocTrim, 103}}));
+}
+
+TEST_F(RingRoundsTest, KeepSteeringApartFromCallsOfOtherThreadsByTheHundred) {
+  for (uint64_t i = 1; i <= 300; ++i) {
+    a_.write(malloc_record(i * kPage, 10 * i));
+    b_.write(malloc_record((1000 + i) * kPage, 10 * i + 2));
+    if (i % 3 == 0) b_.write_words(trim_words(10 * i + 4, i));
+  }
+  begin_round(5000);
+  while (merge_.work(50)) {
+  }
+  threads();
+  ASSERT_EQ(batch_.steering.size(), 100u);
+  for (const schema::SteeringCall& call : batch_.steering) {
+    EXPECT_EQ(call.event, 2 * static_cast<uint64_t>(call.first));
+    EXPECT_EQ(call.thread, 1u);
+  }
+}
+
+TEST_F(RingRoundsTest, EndWithSteeringOfAProcessThatMakesNoOtherCall) {
+  tests::FakeSession session;
+  session.join(0, 42);
+  RingPen pen(session, 0);
+  RingMerge merge(backlog_, session.view(), 0, tape_->encoder(), kBegin);
+  merge.add_ring(0);
+  pen.write_words(trim_words(0, 7)).write(malloc_record(kPage)).write_words(trim_words(0, 8));
+  merge.drain(0, kBegin);
+  EXPECT_EQ(events(), 1u);
+  EXPECT_TRUE(merge.has_written_up_to(0));
+  finish();
+  ASSERT_EQ(batch_.steering.size(), 2u);
+  EXPECT_EQ(batch_.steering[0].event, 0u);
+  EXPECT_EQ(batch_.steering[1].event, 1u);
+  EXPECT_EQ(batch_.steering[1].first, 8);
+}
+
+TEST_F(RingRoundsTest, BreakARingWithSteeringThatDoesNotExist) {
+  a_.write_words({uint64_t{200} << kAddressShift | kSteeringOp, 0, 0});
+  a_.write(malloc_record(kPage, 10));
+  begin_round(20);
+  merge_.work(kEverythingNow);
+  EXPECT_EQ(threads(), "");
+  EXPECT_EQ(summary_.losses.lost_events, 1u);
+}
+
 TEST_F(RingRoundsTest, AreWorkedOffInPieces) {
   for (uint64_t i = 1; i <= 1000; ++i) {
     a_.write(malloc_record(i * kPage, 2 * i));

@@ -53,6 +53,42 @@ class RunNotes : public testing::Test {
   RunFacts run_{.threads = "ordered", .compared_blocks = 1, .same_offset_share = 1};
 };
 
+schema::SteeringCall steering(schema::SteeringOp op) {
+  return {.op = op};
+}
+
+TEST_F(RunNotes, TellWhatBecameOfSteering) {
+  using allocators::SteeringOutcome;
+  using schema::SteeringOp;
+  times();
+  run_.steering.note(steering(SteeringOp::kMallopt), SteeringOutcome::kIgnored);
+  run_.steering.note(steering(SteeringOp::kMallopt), SteeringOutcome::kIgnored);
+  run_.steering.note(steering(SteeringOp::kMallocTrim), SteeringOutcome::kIgnored);
+  run_.steering.note(steering(SteeringOp::kMallocTrim), SteeringOutcome::kCounterpart);
+  run_.steering.note(steering(SteeringOp::kMallocTrim), SteeringOutcome::kRepeated);
+  run_.settings.obeyed = {"A=1", "B=2"};
+  run_.settings.left_out = {"C=3"};
+  EXPECT_EQ(notes("jemalloc"),
+            (Notes{"1 call of malloc_trim steered the recorded allocator: this one was asked for "
+                   "what comes nearest",
+                   "2 calls of mallopt, 1 of malloc_trim steered the recorded allocator: omitted, "
+                   "since this one has no such call",
+                   "with the settings of the recorded run: A=1, B=2",
+                   "without settings of the recorded run, which do not apply here: C=3"}));
+}
+
+TEST_F(RunNotes, TellThatSteeringIsOff) {
+  schema::EventBatch batch;
+  batch.steering.push_back(steering(schema::SteeringOp::kMallopt));
+  tape_.note(batch);
+  EXPECT_TRUE(notes("glibc").empty());
+  run_.steer = allocators::Steer::kOff;
+  run_.settings.left_out = {"C=3"};
+  EXPECT_EQ(notes("glibc"),
+            (Notes{"1 call of mallopt steered the recorded allocator: omitted, by --steer off",
+                   "without settings of the recorded run, by --steer off: C=3"}));
+}
+
 TEST_F(RunNotes, AreNoneWhereNothingIsMissing) {
   threads(3);
   ends();

@@ -201,6 +201,38 @@ TEST_F(CraftedChunk, WithAPlaceThatItsFreeListHasNotIsDamaged) {
   expect_damaged("its size or address column is wrong");
 }
 
+std::vector<SteeringCall> read_steering(TapeReader& reader) {
+  EventBatch batch;
+  EXPECT_TRUE(reader.read(batch, 1000).ok());
+  return batch.steering;
+}
+
+TEST_F(CraftedChunk, IsReadWithoutSteeringThatALaterVersionRecords) {
+  columns_.steering = column_of({1, 0, 127, 0, 0, 2, 0, 1, 5, 8});
+  add(chunk(ChunkKind::kEvents, *encode(columns_), columns_.count, 0));
+  TapeReader reader = finish_and_open();
+  EXPECT_EQ(read_steering(reader),
+            (std::vector<SteeringCall>{{3, 0, SteeringOp::kMallopt, -3, 4}}));
+}
+
+TEST_F(CraftedChunk, WithSteeringBehindItsCallsIsDamaged) {
+  columns_.steering = column_of({7, 0, 1, 0, 0});
+  expect_damaged("its steering column is wrong");
+}
+
+TEST_F(CraftedChunk, WithHalfASteeringCallIsDamaged) {
+  columns_.steering = column_of({6, 0, 1, 0});
+  expect_damaged("its steering column is wrong");
+}
+
+// A byte each, which would be 40 in memory.
+TEST_F(CraftedChunk, WithMoreSteeringThanAWriterPutsThereIsDamaged) {
+  std::vector<uint8_t> trims(5 * (kMostSteeringPerChunk + 1), 0);
+  for (size_t op = 2; op < trims.size(); op += 5) trims[op] = 2;
+  columns_.steering = column_of(trims);
+  expect_damaged("its steering column is wrong");
+}
+
 TEST_F(CraftedChunk, WithTooFewAgesIsDamaged) {
   columns_.ages = column_of({2, 2});
   expect_damaged("its age column is wrong");

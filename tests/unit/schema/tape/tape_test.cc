@@ -48,6 +48,7 @@ TEST_F(Tape, SaysHowItsStacksWereRecorded) {
 TEST_F(Tape, SaysWhichAllocatorServedTheCalls) {
   schema::TapeHeader header = sample_header();
   header.recorded_allocator = {"jemalloc", "5.3.0", "glibc 2.36"};
+  header.settings = {"MALLOC_CONF=narenas:1"};
   write_tape(path_, {}, {}, header);
   EXPECT_EQ(open().header(), header);
 }
