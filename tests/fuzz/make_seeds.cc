@@ -97,6 +97,17 @@ void put_stacks(TapeWriter& writer) {
   encoder.append({Op::kFree, 0, 0, 0, 0, address_of(1)});
 }
 
+// Calls that steer the allocator, before, between and behind others.
+void put_steering(TapeWriter& writer) {
+  using schema::SteeringOp;
+  writer.add_steering({.op = SteeringOp::kMallopt, .first = -3, .second = 65536});
+  put_simple(writer);
+  writer.add_steering({.thread = 3, .op = SteeringOp::kArenaPurge, .first = 4096});
+  writer.add_steering({.op = SteeringOp::kMimallocOption, .first = 15, .second = INT64_MIN});
+  put_all(writer);
+  writer.add_steering({.op = SteeringOp::kMallocTrim});
+}
+
 using Put = void (*)(TapeWriter&);
 
 // An unfinished tape has 8 MiB of nothing in front of what was saved last. A reader takes it
@@ -130,6 +141,8 @@ void add_tapes(const SeedFolder& folder) {
   folder.add("all-calls", tape({put_all}));
   folder.add("three-chunks", tape({put_simple, put_all, put_simple}));
   folder.add("unfinished", tape({put_simple, put_all}, false));
+  folder.add("steering", tape({put_steering}));
+  folder.add("steering-unfinished", tape({put_steering, put_steering}, false));
   folder.add("stacks", tape({put_stacks}));
   folder.add("stacks-twice", tape({put_stacks, put_stacks}));
   folder.add("stacks-unfinished", tape({put_stacks, put_stacks}, false));

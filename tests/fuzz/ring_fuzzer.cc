@@ -103,6 +103,8 @@ class Play {
       case 7:
         tape_->save();
         return;
+      case 8:
+        return steer(pen);
       default:
         pen.write(next_record());
     }
@@ -131,6 +133,17 @@ class Play {
       record.begin_stamp = clock_ - input_.byte();
     }
     return record;
+  }
+
+  // Few of the ops exist.
+  void steer(tests::RingPen& pen) {
+    const uint8_t op = input_.byte();
+    const bool is_stamped = op >= 128;
+    std::vector<uint64_t> words = {
+        steering_word(static_cast<schema::SteeringOp>(op % 64), is_stamped)};
+    if (is_stamped) words.push_back(clock_ += input_.byte());
+    words.insert(words.end(), {input_.word(), input_.byte()});
+    pen.write_words(words);
   }
 
   // Enough of one record to come round the ring.
