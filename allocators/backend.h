@@ -208,7 +208,8 @@ class Backend {
   // with malloc_trim. nullopt if it has no such call.
   virtual Result<std::optional<GivenBack>> give_back_memory() { return std::optional<GivenBack>(); }
   // Between batches only: a call of the recorded program, made by that thread, behind the batch
-  // collected last. A call that gives memory back has give_back_memory() as its counterpart.
+  // collected last. The counterpart of a call that gives memory back is give_back_memory(), if the
+  // backend has that.
   virtual Result<Steered> steer(const schema::SteeringCall&) { return Steered(); }
   // Between batches only. `gaps`, ascending, are the stretches of committed memory without a live
   // block; the result lies within them.

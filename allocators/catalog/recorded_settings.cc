@@ -12,16 +12,11 @@ namespace heaptape::allocators {
 namespace {
 
 struct OptionOfSetting {
-  std::string_view setting;  // a variable, or an option in the list of one
+  std::string_view setting;  // topic_of() it
   const char* option;        // of a model
 };
 
 constexpr OptionOfSetting kOptions[] = {
-    {"MALLOC_ARENA_MAX", "arena_max"},
-    {"MALLOC_MMAP_MAX_", "mmap_max"},
-    {"MALLOC_MMAP_THRESHOLD_", "mmap_threshold"},
-    {"MALLOC_TOP_PAD_", "top_pad"},
-    {"MALLOC_TRIM_THRESHOLD_", "trim_threshold"},
     {"glibc.malloc.arena_max", "arena_max"},
     {"glibc.malloc.mmap_max", "mmap_max"},
     {"glibc.malloc.mmap_threshold", "mmap_threshold"},
@@ -54,31 +49,6 @@ std::vector<std::string> parts_of(const std::string& setting) {
   return parts;
 }
 
-// A model takes "true" and "false" as words of its own.
-std::string value_of(std::string_view part) {
-  const std::string_view value = part.substr(std::min(part.size(), part.find('=') + 1));
-  return value == "true" ? "on" : value == "false" ? "off" : std::string(value);
-}
-
-// False if the model has no such option, or not with that value.
-bool set_option(const BackendSpec& spec, const ModelEntry& model, const std::string& part,
-                base::Values& options) {
-  for (const OptionOfSetting& known : kOptions) {
-    if (known.setting != name_of(part)) continue;
-    const auto parameters = model.parameters();
-    const bool exists =
-        std::ranges::find(parameters, known.option, &base::Parameter::name) != parameters.end();
-    if (!exists) return false;
-    if (std::ranges::find(spec.given, known.option) != spec.given.end()) return true;
-    const auto values =
-        base::parse_values("", parameters, {std::string(known.option) + "=" + value_of(part)});
-    if (!values.ok()) return false;
-    options.set(known.option, (*values)[known.option]);
-    return true;
-  }
-  return false;
-}
-
 // One name for settings of one thing.
 std::string_view topic_of(std::string_view part) {
   constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
@@ -94,6 +64,31 @@ std::string_view topic_of(std::string_view part) {
   const auto alias =
       std::ranges::find(kAliases, name, &std::pair<std::string_view, std::string_view>::first);
   return alias == std::end(kAliases) ? name : alias->second;
+}
+
+// A model takes "true" and "false" as words of its own.
+std::string value_of(std::string_view part) {
+  const std::string_view value = part.substr(std::min(part.size(), part.find('=') + 1));
+  return value == "true" ? "on" : value == "false" ? "off" : std::string(value);
+}
+
+// False if the model has no such option, or not with that value.
+bool set_option(const BackendSpec& spec, const ModelEntry& model, const std::string& part,
+                base::Values& options) {
+  for (const OptionOfSetting& known : kOptions) {
+    if (known.setting != topic_of(part)) continue;
+    const auto parameters = model.parameters();
+    const bool exists =
+        std::ranges::find(parameters, known.option, &base::Parameter::name) != parameters.end();
+    if (!exists) return false;
+    if (std::ranges::find(spec.given, known.option) != spec.given.end()) return true;
+    const auto values =
+        base::parse_values("", parameters, {std::string(known.option) + "=" + value_of(part)});
+    if (!values.ok()) return false;
+    options.set(known.option, (*values)[known.option]);
+    return true;
+  }
+  return false;
 }
 
 bool gives(const BackendSpec& spec, std::string_view part) {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/mimalloc_version.h"
+#include "recorder/interposer/library_of.h"
 #include "recorder/interposer/next_functions.h"
 #include "recorder/ring/bounded_text.h"
 
@@ -20,17 +21,6 @@ __attribute__((weak)) const char* tc_version(int* major, int* minor, const char*
 
 namespace heaptape::recorder {
 namespace {
-
-// The base of the library with this function; null if unknown.
-const void* base_of(const void* function) {
-  Dl_info info{};
-  return function != nullptr && dladdr(function, &info) != 0 ? info.dli_fbase : nullptr;
-}
-
-template <typename Function>
-const void* address_of(Function* function) {
-  return reinterpret_cast<const void*>(function);
-}
 
 // "gperftools 2.10": the last word.
 const char* last_word(const char* text) {
@@ -51,14 +41,14 @@ void describe_libc(AllocatorFacts& facts) {
 // A function of another library describes that library: a program may use mimalloc beside malloc,
 // or have a function of this name.
 void describe_library(AllocatorFacts& facts, const void* library) {
-  if (base_of(address_of(&getauxval)) == library) {
+  if (library_of(&getauxval) == library) {
     copy_text(facts.family, is_glibc() ? "glibc" : "musl");
     if (is_glibc()) copy_text(facts.version, gnu_get_libc_version());
-  } else if (base_of(address_of(&mi_version)) == library) {
+  } else if (library_of(&mi_version) == library) {
     copy_text(facts.family, "mimalloc");
     // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): the library has it
     base::write_mimalloc_version(facts.version, mi_version());
-  } else if (base_of(address_of(&tc_version)) == library) {
+  } else if (library_of(&tc_version) == library) {
     copy_text(facts.family, "tcmalloc");
     // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): the library has it
     copy_text(facts.version, last_word(tc_version(nullptr, nullptr, nullptr)));

@@ -13,6 +13,7 @@
 
 #include "recorder/interposer/entry_points.h"
 #include "recorder/interposer/hook_scope.h"
+#include "recorder/interposer/library_of.h"
 #include "recorder/interposer/next_functions.h"
 #include "recorder/interposer/references.h"
 #include "recorder/interposer/steering.h"
@@ -113,6 +114,16 @@ int64_t index_in(const size_t* mib, size_t length, const Control& control) {
   return has_index(control) ? static_cast<int64_t>(mib[1]) : 0;
 }
 
+// The index of all arenas, where that is given as their number: redis does so, and jemalloc 5 takes
+// it as deprecated (ctl.c, arenas_i).
+int64_t all_or_one(int64_t index) {
+  constexpr int64_t kAll = 4096;  // MALLCTL_ARENAS_ALL
+  unsigned arenas = 0;
+  size_t bytes = sizeof arenas;
+  const bool is_known = own.mallctl("arenas.narenas", &arenas, &bytes, nullptr, 0) == 0;
+  return is_known && index == arenas ? kAll : index;
+}
+
 void record_control(const Control& control, int64_t index, const void* value, size_t bytes) {
   int64_t written = 0;
   if (control.writes == Writes::kMilliseconds) {
@@ -123,7 +134,7 @@ void record_control(const Control& control, int64_t index, const void* value, si
     written = *static_cast<const bool*>(value) ? 1 : 0;
   }
   if (has_index(control)) {
-    record_steering(control.op, index, written);
+    record_steering(control.op, all_or_one(index), written);
   } else {
     record_steering(control.op, written, 0);
   }
@@ -202,21 +213,11 @@ int hook_MallocExtension_SetNumericProperty(const char* name, size_t value) {
   return steer(SteeringOp::kThreadCacheBytes, static_cast<int64_t>(value), 0, call) ? 1 : 0;
 }
 
-const void* library_of(const void* function) {
-  Dl_info info{};
-  return function != nullptr && dladdr(function, &info) != 0 ? info.dli_fbase : nullptr;
-}
-
-template <typename Function>
-const void* address_of(Function* function) {
-  return reinterpret_cast<const void*>(function);
-}
-
 // Finds the function that the program would call. True if it is of that library.
 template <typename Function>
 bool find_next(Function& function, const char* name, const void* library) {
   function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
-  return library_of(address_of(function)) == library;
+  return library_of(function) == library;
 }
 
 // A look-up that fails leaves a message in dlerror(): only names that the library has are looked
@@ -239,7 +240,7 @@ void redirect_own_functions(const void* library) {
     if (found == nullptr) return;
     const void* const meant = dlsym(RTLD_DEFAULT, name);
     const bool is_first = meant == found || is_entry_of_fixed_program(name, meant);
-    redirections[count++] = {name, address_of(hook), found, is_first};
+    redirections[count++] = {name, reinterpret_cast<const void*>(hook), found, is_first};
   };
 #define HEAPTAPE_REDIRECT(name) redirect(own.name, #name, hook_##name)
   if (may_be_jemalloc && find(own.mallctlnametomib, "mallctlnametomib") != nullptr) {
@@ -269,7 +270,7 @@ void find_steering_functions(const void* malloc_function) {
   const void* const library = library_of(malloc_function);
   if (is_glibc()) {  // musl has neither
     // Others have functions of these names, too, that do nothing.
-    const bool is_libc = library_of(address_of(&getauxval)) == library;
+    const bool is_libc = library_of(&getauxval) == library;
     mallopt_is_obeyed = find_next(next_mallopt, "mallopt", library) && is_libc;
     malloc_trim_is_obeyed = find_next(next_malloc_trim, "malloc_trim", library) && is_libc;
   }

@@ -109,24 +109,31 @@ const void* hook_for(const Search& search, const dl_phdr_info& object, const cha
   return nullptr;
 }
 
-int redirect_in(dl_phdr_info* object, size_t, void* data) {
-  const auto& search = *static_cast<const Search*>(data);
-  if (is_loaded_at(*object, search.library)) return 0;
-  const References references = references_of(*object);
-  if (references.symbols == nullptr || references.names == nullptr) return 0;
+// Calls visit(symbol, name, slot) for each reference of the object to another's function.
+template <typename Visit>
+void for_each_import(const dl_phdr_info& object, Visit visit) {
+  const References references = references_of(object);
+  if (references.symbols == nullptr || references.names == nullptr) return;
   for (size_t table = 0; table < 2; ++table) {
     const Elf64_Rela* const relas = references.tables[table];
     const size_t count = relas == nullptr ? 0 : references.bytes[table] / sizeof(Elf64_Rela);
     for (size_t i = 0; i < count; ++i) {
       const Elf64_Sym* const symbol = symbol_of(references, relas[i]);
       if (symbol == nullptr) continue;
-      const auto at = object->dlpi_addr + relas[i].r_offset;
-      const void* const value = *reinterpret_cast<const void* const*>(at);
-      const void* const hook = hook_for(search, *object, references.names + symbol->st_name, value);
-      if (hook == nullptr) continue;
-      raw_syscall(SYS_pwrite64, search.memory, as_long(&hook), sizeof hook, static_cast<long>(at));
+      visit(*symbol, references.names + symbol->st_name, object.dlpi_addr + relas[i].r_offset);
     }
   }
+}
+
+int redirect_in(dl_phdr_info* object, size_t, void* data) {
+  const auto& search = *static_cast<const Search*>(data);
+  if (is_loaded_at(*object, search.library)) return 0;
+  for_each_import(*object, [&](const Elf64_Sym&, const char* name, Elf64_Addr slot) {
+    const void* const value = *reinterpret_cast<const void* const*>(slot);
+    const void* const hook = hook_for(search, *object, name, value);
+    if (hook == nullptr) return;
+    raw_syscall(SYS_pwrite64, search.memory, as_long(&hook), sizeof hook, static_cast<long>(slot));
+  });
   return 0;
 }
 
@@ -182,19 +189,11 @@ struct Entry {
 int find_entry(dl_phdr_info* object, size_t, void* data) {
   auto& entry = *static_cast<Entry*>(data);
   if (!is_loaded_at(*object, entry.address)) return 0;
-  const References references = references_of(*object);
-  if (references.symbols == nullptr || references.names == nullptr) return 1;
-  for (size_t table = 0; table < 2; ++table) {
-    const Elf64_Rela* const relas = references.tables[table];
-    const size_t count = relas == nullptr ? 0 : references.bytes[table] / sizeof(Elf64_Rela);
-    for (size_t i = 0; i < count; ++i) {
-      const Elf64_Sym* const symbol = symbol_of(references, relas[i]);
-      if (symbol == nullptr || symbol->st_value == 0) continue;
-      const auto address = reinterpret_cast<const void*>(object->dlpi_addr + symbol->st_value);
-      entry.is_found |= address == entry.address &&
-                        std::strcmp(references.names + symbol->st_name, entry.name) == 0;
-    }
-  }
+  for_each_import(*object, [&](const Elf64_Sym& symbol, const char* name, Elf64_Addr) {
+    const auto address = reinterpret_cast<const void*>(object->dlpi_addr + symbol.st_value);
+    entry.is_found |=
+        symbol.st_value != 0 && address == entry.address && std::strcmp(name, entry.name) == 0;
+  });
   return 1;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <unordered_set>
 #include <utility>
 
 namespace heaptape::replayer {
@@ -62,18 +63,20 @@ Status BatchSource::read(ResolvedBatch& batch) {
 
 // The allocator is steered between batches. A thread that ends there ends after what it steered.
 void BatchSource::cut_where_steered(ResolvedBatch& batch) {
-  for (size_t left = batch.steering.size(); left > 0; --left) {
-    const uint64_t event = std::max(batch.steering[left - 1].event, batch.first_event);
-    ResolvedBatch rest = split_off(batch, event - batch.first_event);
-    const auto is_late = [&](const schema::ThreadEnd& end) {
-      return std::ranges::any_of(batch.steering, [&](const schema::SteeringCall& call) {
-        return call.thread == end.thread && call.event == end.event && end.event == event;
-      });
-    };
-    std::vector<schema::ThreadEnd> late;
-    std::ranges::copy_if(batch.thread_ends, std::back_inserter(late), is_late);
-    std::erase_if(batch.thread_ends, is_late);
-    rest.thread_ends.insert(rest.thread_ends.begin(), late.begin(), late.end());
+  for (size_t left = batch.steering.size(); left > 0;) {
+    const uint64_t event = batch.steering[left - 1].event;
+    std::unordered_set<uint32_t> threads;  // that steer there
+    for (; left > 0 && batch.steering[left - 1].event == event; --left) {
+      threads.insert(batch.steering[left - 1].thread);
+    }
+    ResolvedBatch rest = split_off(batch, event - std::min(event, batch.first_event));
+    const auto first =
+        std::ranges::lower_bound(batch.thread_ends, event, {}, &schema::ThreadEnd::event);
+    const auto late = std::stable_partition(
+        first, batch.thread_ends.end(),
+        [&](const schema::ThreadEnd& end) { return !threads.contains(end.thread); });
+    rest.thread_ends.insert(rest.thread_ends.begin(), late, batch.thread_ends.end());
+    batch.thread_ends.erase(late, batch.thread_ends.end());
     if (!rest.ops.empty() || !rest.thread_ends.empty()) rests_.push_back(std::move(rest));
   }
 }

@@ -158,7 +158,7 @@ void add_version_note(const BackendSpec& spec, const RunFacts& run, const TapeFa
   if (!note.empty()) notes.push_back(std::move(note));
 }
 
-// "2 calls of mallopt and 1 of malloc_trim"
+// "2 calls of mallopt, 1 of malloc_trim"
 std::string calls_text(const SteeringCounts::Counts& counts) {
   std::vector<std::string> parts;
   for (const auto& [op, count] : counts) {
@@ -174,19 +174,21 @@ void add_steering_notes(const RunFacts& run, const TapeFacts& tape,
   const bool is_off = run.steer == allocators::Steer::kOff;
   if (is_off && !tape.steering().empty()) {
     notes.push_back(calls_text(tape.steering()) +
-                    " steered the recorded allocator: omitted, by --steer off");
+                    " steered the recorded allocator: omitted (--steer off)");
   }
   if (const auto& counts = run.steering.of(SteeringOutcome::kCounterpart); !counts.empty()) {
-    notes.push_back(calls_text(counts) +
-                    " steered the recorded allocator: this one was asked for what comes nearest");
+    notes.push_back(
+        calls_text(counts) +
+        " steered the recorded allocator: replaced by this one's own call to give memory "
+        "back");
   }
   if (const auto& counts = run.steering.of(SteeringOutcome::kIgnored); !counts.empty()) {
     notes.push_back(calls_text(counts) +
-                    " steered the recorded allocator: omitted, since this one has no such call");
+                    " steered the recorded allocator: omitted, because this one has no such call");
   }
   if (const auto& counts = run.steering.of(SteeringOutcome::kRefused); !counts.empty()) {
     notes.push_back(calls_text(counts) +
-                    " steered the recorded allocator: omitted, since that cannot be done here");
+                    " steered the recorded allocator: omitted, because that cannot be done here");
   }
   if (!run.settings.obeyed.empty()) {
     notes.push_back("with the settings of the recorded run: " +
@@ -194,7 +196,7 @@ void add_steering_notes(const RunFacts& run, const TapeFacts& tape,
   }
   if (!run.settings.left_out.empty()) {
     notes.push_back("without settings of the recorded run" +
-                    std::string(is_off ? ", by --steer off: " : ", which do not apply here: ") +
+                    std::string(is_off ? " (--steer off): " : ", which do not apply here: ") +
                     base::name_list(run.settings.left_out));
   }
 }

@@ -32,7 +32,7 @@ class ArenaPool {
   // few calls for timely decay.
   Arena& huge();
 
-  // For arenas that are yet to be made.
+  // For arenas made from now on.
   PageAllocator::Options& options() { return options_; }
   // All that were made.
   const std::vector<std::unique_ptr<Arena>>& all() const { return arenas_; }

@@ -114,7 +114,11 @@ uint32_t read_tcmalloc(Statistic* statistics) {
 
 template <typename Value>
 bool write_mallctl(const char* name, Value value) {
-  return has_mallctl && mallctl(name, nullptr, nullptr, &value, sizeof value) == 0;
+  return mallctl(name, nullptr, nullptr, &value, sizeof value) == 0;
+}
+
+bool call_mallctl(const char* name) {
+  return mallctl(name, nullptr, nullptr, nullptr, 0) == 0;
 }
 
 // "arena.INDEX.NAME". The index as jemalloc has it: below 2^32.
@@ -136,70 +140,66 @@ struct ArenaName {
   char text[64] = {};
 };
 
-bool call_mallctl(const char* name) {
-  return has_mallctl && mallctl(name, nullptr, nullptr, nullptr, 0) == 0;
+bool is_of_family(schema::SteeringFamily family) {
+  switch (family) {
+    case schema::SteeringFamily::kGlibc:
+      return is_glibc;
+    case schema::SteeringFamily::kJemalloc:
+      return has_mallctl;
+    case schema::SteeringFamily::kMimalloc:
+      return has_mi_collect && has_mi_option_set && has_mi_version;
+    case schema::SteeringFamily::kTcmalloc:
+      return has_release_free_memory && has_release_to_system && has_set_numeric_property;
+  }
+  return false;
 }
 
-SteeringOutcome outcome(bool has_function, bool is_done) {
-  if (!has_function) return SteeringOutcome::kIgnored;
-  return is_done ? SteeringOutcome::kRepeated : SteeringOutcome::kRefused;
-}
-
-// mimalloc checks the number of an option from version 2 on; the first three print.
-bool may_set(int64_t option) {
-  return has_mi_version && mi_version() >= 200 && option > 2 && option < 32;
-}
-
-// kIgnored: the library has no such function.
-SteeringOutcome make_steering_call(schema::SteeringOp op, int64_t first, int64_t second) {
+// Requires that the library is of the op's family. False if it refuses.
+bool make_steering_call(schema::SteeringOp op, int64_t first, int64_t second) {
   using schema::SteeringOp;
   switch (op) {
     case SteeringOp::kMallopt:
-      return outcome(is_glibc,
-                     is_glibc && mallopt(static_cast<int>(first), static_cast<int>(second)) != 0);
+      return mallopt(static_cast<int>(first), static_cast<int>(second)) != 0;
     case SteeringOp::kMallocTrim:
-      if (is_glibc) malloc_trim(static_cast<size_t>(first));
-      return outcome(is_glibc, true);
+      malloc_trim(static_cast<size_t>(first));
+      return true;
     case SteeringOp::kArenaPurge:
-      return outcome(has_mallctl, call_mallctl(ArenaName(first, "purge").text));
+      return call_mallctl(ArenaName(first, "purge").text);
     case SteeringOp::kArenaDecay:
-      return outcome(has_mallctl, call_mallctl(ArenaName(first, "decay").text));
+      return call_mallctl(ArenaName(first, "decay").text);
     case SteeringOp::kArenaDirtyDecay:
-      return outcome(has_mallctl,
-                     write_mallctl(ArenaName(first, "dirty_decay_ms").text, ssize_t{second}));
+      return write_mallctl(ArenaName(first, "dirty_decay_ms").text, ssize_t{second});
     case SteeringOp::kArenaMuzzyDecay:
-      return outcome(has_mallctl,
-                     write_mallctl(ArenaName(first, "muzzy_decay_ms").text, ssize_t{second}));
+      return write_mallctl(ArenaName(first, "muzzy_decay_ms").text, ssize_t{second});
     case SteeringOp::kDefaultDirtyDecay:
-      return outcome(has_mallctl, write_mallctl("arenas.dirty_decay_ms", ssize_t{first}));
+      return write_mallctl("arenas.dirty_decay_ms", ssize_t{first});
     case SteeringOp::kDefaultMuzzyDecay:
-      return outcome(has_mallctl, write_mallctl("arenas.muzzy_decay_ms", ssize_t{first}));
+      return write_mallctl("arenas.muzzy_decay_ms", ssize_t{first});
     case SteeringOp::kFlushThreadCache:
-      return outcome(has_mallctl, call_mallctl("thread.tcache.flush"));
+      return call_mallctl("thread.tcache.flush");
     case SteeringOp::kEnableThreadCache:
-      return outcome(has_mallctl, write_mallctl("thread.tcache.enabled", first != 0));
+      return write_mallctl("thread.tcache.enabled", first != 0);
     case SteeringOp::kBackgroundThread:
-      return outcome(has_mallctl, write_mallctl("background_thread", first != 0));
+      return write_mallctl("background_thread", first != 0);
     case SteeringOp::kMimallocCollect:
-      if (has_mi_collect) mi_collect(first != 0);
-      return outcome(has_mi_collect, true);
+      mi_collect(first != 0);
+      return true;
     case SteeringOp::kMimallocOption:
-      if (!has_mi_option_set || !may_set(first)) return outcome(has_mi_option_set, false);
+      // Version 1 does not check the number. The first three print.
+      if (mi_version() < 200 || first <= 2 || first >= 32) return false;
       mi_option_set(static_cast<int>(first), static_cast<long>(second));
-      return SteeringOutcome::kRepeated;
+      return true;
     case SteeringOp::kReleaseFreeMemory:
-      if (has_release_free_memory) MallocExtension_ReleaseFreeMemory();
-      return outcome(has_release_free_memory, true);
+      MallocExtension_ReleaseFreeMemory();
+      return true;
     case SteeringOp::kReleaseToSystem:
-      if (has_release_to_system) MallocExtension_ReleaseToSystem(static_cast<size_t>(first));
-      return outcome(has_release_to_system, true);
+      MallocExtension_ReleaseToSystem(static_cast<size_t>(first));
+      return true;
     case SteeringOp::kThreadCacheBytes:
-      return outcome(has_set_numeric_property,
-                     has_set_numeric_property &&
-                         MallocExtension_SetNumericProperty("tcmalloc.max_total_thread_cache_bytes",
-                                                            static_cast<size_t>(first)) != 0);
+      return MallocExtension_SetNumericProperty("tcmalloc.max_total_thread_cache_bytes",
+                                                static_cast<size_t>(first)) != 0;
   }
-  return SteeringOutcome::kIgnored;
+  return false;
 }
 
 }  // namespace
@@ -237,10 +237,13 @@ bool give_back_memory() {
 }
 
 SteeringOutcome steer(schema::SteeringOp op, int64_t first, int64_t second) {
-  const SteeringOutcome made = make_steering_call(op, first, second);
-  const bool has_counterpart =
-      made == SteeringOutcome::kIgnored && schema::steering_info(op).gives_back();
-  return has_counterpart && give_back_memory() ? SteeringOutcome::kCounterpart : made;
+  const schema::SteeringInfo info = schema::steering_info(op);
+  if (is_of_family(info.family)) {
+    return make_steering_call(op, first, second) ? SteeringOutcome::kRepeated
+                                                 : SteeringOutcome::kRefused;
+  }
+  const bool has_counterpart = info.gives_back() && give_back_memory();
+  return has_counterpart ? SteeringOutcome::kCounterpart : SteeringOutcome::kIgnored;
 }
 
 void read_mallinfo(WorkerShared& shared) {

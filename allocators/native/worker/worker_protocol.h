@@ -42,7 +42,7 @@ enum class Turn : uint32_t {
   kRun,
   kDescribe,  // compare with mallinfo2
   kGiveBack,  // ask the library to give free memory back
-  kSteer,     // make the call of steering_op, or what comes nearest to it
+  kSteer,     // make the call of steering_op, or its counterpart
   kSayMore,   // its other statistics; their memory calls are not the replay's
   kQuit,
 };

@@ -41,7 +41,10 @@ static int steer_jemalloc(void) {
   if (mallctl("arena.0.dirty_decay_ms", NULL, NULL, &never, sizeof never) != 0) return 1;
   make_and_free();
   if (mallctlnametomib("arena.0.purge", mib, &length) != 0) return 1;
-  mib[1] = 4096;
+  unsigned arenas = 0;
+  size_t arenas_bytes = sizeof arenas;
+  if (mallctl("arenas.narenas", &arenas, &arenas_bytes, NULL, 0) != 0) return 1;
+  mib[1] = arenas; /* all of them, as redis says it */
   if (mallctlbymib(mib, length, NULL, NULL, NULL, 0) != 0) return 1;
   int (*volatile pointer)(const char*, void*, size_t*, void*, size_t) = mallctl;
   if (pointer("thread.tcache.flush", NULL, NULL, NULL, 0) != 0) return 1;

@@ -85,7 +85,7 @@ TEST_F(RecordedSettingsTest, DoNotApplyToOtherFamilies) {
                                          "glibc.malloc.tcache_count=3", "glibc.malloc.mxfast=0"}));
 }
 
-TEST_F(RecordedSettingsTest, AreLeftOutWhereNobodyWantsThem) {
+TEST_F(RecordedSettingsTest, AreLeftOutIfSteeringIsOff) {
   EXPECT_TRUE(on("glibc", Steer::kOff).environment.empty());
   EXPECT_TRUE(on("glibc", Steer::kOff).obeyed.empty());
   EXPECT_FALSE(on("glibc", Steer::kOff).left_out.empty());

@@ -69,10 +69,10 @@ TEST_F(RunNotes, TellWhatBecameOfSteering) {
   run_.settings.obeyed = {"A=1", "B=2"};
   run_.settings.left_out = {"C=3"};
   EXPECT_EQ(notes("jemalloc"),
-            (Notes{"1 call of malloc_trim steered the recorded allocator: this one was asked for "
-                   "what comes nearest",
+            (Notes{"1 call of malloc_trim steered the recorded allocator: replaced by this one's "
+                   "own call to give memory back",
                    "2 calls of mallopt, 1 of malloc_trim steered the recorded allocator: omitted, "
-                   "since this one has no such call",
+                   "because this one has no such call",
                    "with the settings of the recorded run: A=1, B=2",
                    "without settings of the recorded run, which do not apply here: C=3"}));
 }
@@ -85,8 +85,8 @@ TEST_F(RunNotes, TellThatSteeringIsOff) {
   run_.steer = allocators::Steer::kOff;
   run_.settings.left_out = {"C=3"};
   EXPECT_EQ(notes("glibc"),
-            (Notes{"1 call of mallopt steered the recorded allocator: omitted, by --steer off",
-                   "without settings of the recorded run, by --steer off: C=3"}));
+            (Notes{"1 call of mallopt steered the recorded allocator: omitted (--steer off)",
+                   "without settings of the recorded run (--steer off): C=3"}));
 }
 
 TEST_F(RunNotes, AreNoneWhereNothingIsMissing) {

@@ -104,7 +104,7 @@ TEST_F(Steering, CutsBatchesThatLivePeaksCutToo) {
   EXPECT_EQ(places({}), expected);
 }
 
-TEST_F(Steering, IsNotThereWhereNobodyWantsIt) {
+TEST_F(Steering, CanBeSwitchedOff) {
   allocate(3);
   steer(SteeringOp::kMallocTrim);
   ReplayOptions options;
@@ -194,7 +194,7 @@ TEST_F(Steering, MakesTheModelDoWhatGlibcDoes) {
   EXPECT_EQ(real.end.resident_bytes, model.end.resident_bytes);
 }
 
-// Whoever makes the calls: a thread that the tape has, one that it has not, all of them.
+// By threads that are on the tape, by one that is not, and by one for all.
 TEST_F(Steering, IsRepeatedByEachThread) {
   for (uint32_t thread = 0; thread < 4; ++thread) {
     tape_->append(tests::malloc_event(100, 0x100000 + 0x1000 * thread, thread));
@@ -215,10 +215,23 @@ TEST_F(Steering, IsRepeatedByEachThread) {
     EXPECT_FALSE(results->at(0).failure) << results->at(0).failure->text;
     const auto& notes = results->at(0).notes;
     const bool omits = std::ranges::any_of(notes, [](const std::string& note) {
-      return note.find("omitted, since that cannot be done here") != note.npos;
+      return note.find("omitted, because that cannot be done here") != note.npos;
     });
     EXPECT_EQ(omits, threads == Threads::kMerged);
   }
+}
+
+// As no recorder writes: all at one call.
+TEST_F(Steering, OfManyThreadsThatEndThereIsTaken) {
+  constexpr uint32_t kThreads = 30'000;
+  allocate(1);
+  for (uint32_t thread = 0; thread < kThreads; ++thread) {
+    tape_->add_steering({.thread = thread, .op = SteeringOp::kMallopt, .first = M_PERTURB});
+    tape_->add_end(thread);
+  }
+  allocate(1);
+  const std::vector<std::pair<uint64_t, size_t>> expected = {{1, kThreads}};
+  EXPECT_EQ(places({}), expected);
 }
 
 TEST_F(Steering, ByTheThousandIsTaken) {

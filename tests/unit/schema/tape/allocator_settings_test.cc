@@ -22,7 +22,7 @@ TEST(AllocatorSettings, AreWhatTellsAllocatorsHowToUseMemory) {
                       "TCMALLOC_RELEASE_RATE=5"}));
 }
 
-TEST(AllocatorSettings, DoWithoutWhatNamesFilesOrPrints) {
+TEST(AllocatorSettings, ExcludeNamesOfFilesAndOutput) {
   EXPECT_EQ(allocator_settings(environment(
                 {"MALLOC_CONF=prof:true,dirty_decay_ms:0,prof_prefix:/home/me/x,stats_print:true",
                  "GLIBC_TUNABLES=glibc.malloc.check=3:glibc.malloc.arena_max=2:glibc.cpu.hwcaps=x",
