@@ -19,8 +19,8 @@ std::vector<replayer::RunMetrics> replay_events(const std::vector<schema::Event>
 std::vector<replayer::RunMetrics> replay_tape(const std::string& path,
                                               const replayer::ReplayOptions& options);
 
-// Everything in a run's metrics that must not change between replays, as text: all but times. Lines
-// that begin with "at " are the timeline.
+// Everything in a run's metrics that must not change between replays, as text: all but times and
+// page faults. Lines that begin with "at " are the timeline.
 std::string lasting_text(const replayer::RunMetrics& metrics);
 
 // The same without figures that depend on where samples are taken.
