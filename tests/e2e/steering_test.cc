@@ -205,8 +205,9 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& which) { return "Case" + std::to_string(which.index); });
 
 TEST_F(SteeringRecorded, StaysAwayFromFunctionsOfTheSameName) {
-  record_program("steering_wrapper", {}, {"LD_PRELOAD=libjemalloc.so.2"});
-  EXPECT_EQ(output_, "own arena.0.purge\n");
+  record_program("steering_wrapped", {},
+                 {"LD_PRELOAD=" + target_path("libsteering_wrapper.so") + ":libjemalloc.so.2"});
+  EXPECT_EQ(output_, "wrapped arena.1.purge\nwrapped arena.0.purge\n");
   EXPECT_TRUE(steering().empty());
 }
 

@@ -115,6 +115,16 @@ TEST_F(RingRoundsTest, HaveTheCallsThatSteerTheAllocatorInTheirOrder) {
                                                {4, 1, SteeringOp::kMallocTrim, 103}}));
 }
 
+TEST_F(RingRoundsTest, HaveSteeringOfAThreadBetweenTwoCallsOfAnother) {
+  a_.write(malloc_record(kPage, 10)).write(malloc_record(2 * kPage, 50));
+  b_.write_words(trim_words(30, 1)).write(malloc_record(3 * kPage, 60));
+  begin_round(80);
+  merge_.work(kEverythingNow);
+  EXPECT_EQ(threads(), "aab");
+  ASSERT_EQ(batch_.steering.size(), 1u);
+  EXPECT_EQ(batch_.steering[0].event, 1u);
+}
+
 TEST_F(RingRoundsTest, KeepSteeringApartFromCallsOfOtherThreadsByTheHundred) {
   for (uint64_t i = 1; i <= 300; ++i) {
     a_.write(malloc_record(i * kPage, 10 * i));

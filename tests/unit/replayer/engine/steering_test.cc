@@ -3,6 +3,8 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "replayer/engine/batch_source.h"
 #include "schema/tape/tape_writer.h"
@@ -219,6 +221,44 @@ TEST_F(Steering, IsRepeatedByEachThread) {
     });
     EXPECT_EQ(omits, threads == Threads::kMerged);
   }
+}
+
+// The time that has passed is known by then. The first decay sees the free pages as new ones.
+TEST_F(Steering, ComesAtTheTimeAtWhichTheProgramDidIt) {
+  allocate(100);
+  steer(SteeringOp::kArenaDirtyDecay, 4096, 1000);
+  free_all();
+  for (const uint64_t seconds : {60, 120}) {
+    tape_->add_time(seconds * 1'000'000'000);
+    steer(SteeringOp::kArenaDecay, 4096);
+    allocate(1);
+  }
+  EXPECT_LT(replay("model:slabs").end.resident_bytes, 2'000'000u);
+}
+
+// Pinned holes of 100 kB are no room for blocks of 120 kB: fewer bytes are live than before, and
+// more are resident, up to the trim.
+TEST_F(Steering, ComesAfterAPeakOfResidentBytes) {
+  uint64_t at = 0x100000;
+  const auto allocate_one = [&](uint64_t bytes) {
+    tape_->append(tests::malloc_event(bytes, at));
+    return std::exchange(at, at + bytes / 16 * 16 + 32);
+  };
+  std::vector<uint64_t> blocks;
+  for (int i = 0; i < 100; ++i) {
+    blocks.push_back(allocate_one(100'000));
+    allocate_one(40);
+  }
+  for (const uint64_t block : blocks) tape_->append(tests::free_event(block));
+  for (int i = 0; i < 70; ++i) allocate_one(120'000);
+  steer(SteeringOp::kMallocTrim);
+  finish();
+  ReplayOptions options = tests::replay_options({"glibc"});
+  options.samples = 1;
+  const auto runs = tests::replay_tape(dir_.file("t"), options);
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_GT(runs[0].resident_bytes_peak.value, 17'000'000u);
+  EXPECT_LT(runs[0].end.resident_bytes, 12'000'000u);
 }
 
 // As no recorder writes: all at one call.

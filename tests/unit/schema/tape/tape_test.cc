@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "schema/tape/allocator_settings.h"
 #include "schema/tape/event_columns.h"
 #include "schema/tape/tape_reader.h"
 #include "schema/tape/tape_writer.h"
@@ -51,6 +52,14 @@ TEST_F(Tape, SaysWhichAllocatorServedTheCalls) {
   header.settings = {"MALLOC_CONF=narenas:1"};
   write_tape(path_, {}, {}, header);
   EXPECT_EQ(open().header(), header);
+}
+
+// One that is not ours can hold more than a recorder writes.
+TEST_F(Tape, KeepsSoManySettingsAndNoMore) {
+  schema::TapeHeader header = sample_header();
+  header.settings.assign(2 * schema::kMostSettings, "MALLOC_ARENA_MAX=1");
+  write_tape(path_, {}, {}, header);
+  EXPECT_EQ(open().header().settings.size(), schema::kMostSettings);
 }
 
 TEST_F(Tape, WithoutEventsReadsAsEmpty) {
