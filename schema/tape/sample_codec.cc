@@ -3,6 +3,25 @@
 #include <algorithm>
 
 namespace heaptape::schema {
+namespace {
+
+// Without what cannot be: names that are none, and more than `most_bytes` in all.
+std::vector<OwnedMemory> read_owners(capnp::List<wire::OwnedMemory>::Reader in,
+                                     uint64_t most_bytes) {
+  std::vector<OwnedMemory> owners;
+  for (const auto owner : in) {
+    if (owners.size() == kMostOwners) break;
+    const std::string_view name(owner.getOwner().begin(), owner.getOwner().size());
+    const uint64_t bytes = std::min(owner.getBytes(), most_bytes);
+    if (!is_owner_name(name) || bytes == 0) continue;
+    if (std::ranges::find(owners, name, &OwnedMemory::owner) != owners.end()) continue;
+    most_bytes -= bytes;
+    owners.push_back({std::string(name), bytes});
+  }
+  return owners;
+}
+
+}  // namespace
 
 void write_sample(wire::ProcessSample::Builder out, const ProcessSample& sample) {
   out.setEvent(sample.event);
@@ -21,6 +40,12 @@ void write_sample(wire::ProcessSample::Builder out, const ProcessSample& sample)
   out.setStackIsKnown(sample.parts.stack_bytes.has_value());
   out.setStackBytes(sample.parts.stack_bytes.value_or(0));
   out.setHugeBytes(sample.parts.huge_bytes);
+  const std::vector<OwnedMemory>& owners = sample.parts.owners;
+  auto out_owners = out.initOwners(static_cast<unsigned>(owners.size()));
+  for (unsigned i = 0; i < out_owners.size(); ++i) {
+    out_owners[i].setOwner(owners[i].owner);
+    out_owners[i].setBytes(owners[i].bytes);
+  }
 }
 
 ProcessSample read_sample(wire::ProcessSample::Reader in) {
@@ -42,6 +67,11 @@ ProcessSample read_sample(wire::ProcessSample::Reader in) {
     sample.parts.stack_bytes = std::min(in.getStackBytes(), beside_bytes);
   }
   sample.parts.huge_bytes = in.getHugeBytes();
+  if (sample.parts.malloc_bytes) {
+    sample.parts.owners =
+        read_owners(in.getOwners(), sample.resident_bytes - *sample.parts.malloc_bytes -
+                                        sample.parts.stack_bytes.value_or(0));
+  }
   return sample;
 }
 

@@ -38,6 +38,12 @@ struct ProcessSample {
   stackBytes @9 :UInt64;     # of residentBytes, what is in stacks and not malloc's, if that is known
   stackIsKnown @10 :Bool;
   hugeBytes @11 :UInt64;     # in pages of hugetlbfs, which no other field has
+  owners @12 :List(OwnedMemory);  # of residentBytes, what is neither malloc's nor in stacks
+}
+
+struct OwnedMemory {
+  owner @0 :Text;            # is_owner_name
+  bytes @1 :UInt64;
 }
 
 # "After so many calls, and so long after the recording began, somebody said NAME."

@@ -126,6 +126,11 @@ class FullTape {
   void add_sample() {
     ProcessSample sample{writer_->events(), edge(), edge(), {}, {{}, edge(), edge(), edge()}};
     if (random_.chance(2)) sample.parts.malloc_bytes = random_.below(sample.resident_bytes | 1);
+    uint64_t rest = sample.resident_bytes - sample.parts.malloc_bytes.value_or(0);
+    for (uint64_t i = sample.parts.malloc_bytes ? random_.below(4) : 0; i > 0 && rest != 0; --i) {
+      sample.parts.owners.push_back({"lib" + std::to_string(i), 1 + random_.below(rest)});
+      rest -= sample.parts.owners.back().bytes;
+    }
     uint64_t at = 0x1000;
     for (uint64_t i = random_.below(4); i > 0; --i) {
       sample.regions.push_back({at, at + 0x1000 * (1 + random_.below(3))});

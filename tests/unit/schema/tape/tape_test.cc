@@ -322,6 +322,43 @@ TEST_F(Tape, NeverHasMoreOfMallocThanOfTheProcess) {
   EXPECT_EQ(open().summary()->largest_sample->parts.stack_bytes, 0u);
 }
 
+TEST_F(Tape, SaysWhoHasTheMemoryBesideMalloc) {
+  schema::ProcessSample sample{0, 10, 8192, {}, {4096, 0, 0, 0, 1024}};
+  sample.parts.owners = {{"libarrow", 2000}, {"python3.11", 500}};
+  auto writer = TapeWriter::create(path_, sample_header());
+  ASSERT_TRUE(writer.ok());
+  (*writer)->add_sample(sample);
+  ASSERT_TRUE((*writer)->finish({}).ok());
+  EXPECT_EQ(open().summary()->largest_sample, sample);
+}
+
+TEST_F(Tape, NeverHasMoreOfOwnersThanThereIs) {
+  schema::ProcessSample sample{0, 10, 8192, {}, {4096, 0, 0, 0, 1024}};
+  sample.parts.owners = {{"a b", 1},    {std::string(65, 'a'), 1},
+                         {"", 1},       {"empty", 0},
+                         {"one", 2000}, {"one", 1},
+                         {"two", 4000}, {"three", 1}};
+  auto writer = TapeWriter::create(path_, sample_header());
+  ASSERT_TRUE(writer.ok());
+  (*writer)->add_sample(sample);
+  sample.parts.malloc_bytes = {};
+  sample.resident_bytes = 16384;
+  (*writer)->add_sample(sample);
+  sample.parts.malloc_bytes = 0;
+  sample.parts.owners.clear();
+  for (int i = 0; i < 100; ++i) sample.parts.owners.push_back({"lib" + std::to_string(i), 1});
+  (*writer)->add_sample(sample);
+  ASSERT_TRUE((*writer)->finish({}).ok());
+  schema::TapeReader reader = open();
+  schema::EventBatch batch;
+  ASSERT_TRUE(reader.read(batch, 10).ok());
+  ASSERT_EQ(batch.samples.size(), 3u);
+  using Owners = std::vector<schema::OwnedMemory>;
+  EXPECT_EQ(batch.samples[0].parts.owners, (Owners{{"one", 2000}, {"two", 1072}}));
+  EXPECT_EQ(batch.samples[1].parts.owners, Owners());
+  EXPECT_EQ(batch.samples[2].parts.owners.size(), schema::kMostOwners);
+}
+
 TEST_F(Tape, GivesSamplesWithTheEventsTheyFollow) {
   auto writer = TapeWriter::create(path_, sample_header());
   ASSERT_TRUE(writer.ok());
