@@ -11,6 +11,7 @@
 #include "cli/wrong_file.h"
 #include "replayer/diff/gate.h"
 #include "replayer/diff/merged_base.h"
+#include "replayer/diff/owner_figures.h"
 #include "replayer/report/html/diff_page.h"
 #include "schema/report/report_metrics.h"
 #include "schema/report/stack_tree.h"
@@ -47,11 +48,12 @@ Result<replayer::ReportDiff> compare(const DiffOptions& options) {
   }
   if (options.is_strict) std::ranges::move(replayer::strict_gates(), std::back_inserter(gates));
   HEAPTAPE_RETURN_IF_ERROR(check_paths(options));
-  HEAPTAPE_ASSIGN_OR_RETURN(const replayer::NamedReport now, read_report(options.paths.back()));
+  HEAPTAPE_ASSIGN_OR_RETURN(replayer::NamedReport now, read_report(options.paths.back()));
   std::vector<replayer::NamedReport> bases;
   for (size_t i = 0; i + 1 < options.paths.size(); ++i) {
     HEAPTAPE_ASSIGN_OR_RETURN(bases.emplace_back(), read_report(options.paths[i]));
   }
+  replayer::add_absent_owners(bases, now);
   if (bases.empty()) return replayer::diff_reports(now, now, gates, options.run, options.baseline);
   return replayer::diff_reports(replayer::merged_base(std::move(bases)), now, gates, options.run,
                                 options.baseline);

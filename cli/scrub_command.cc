@@ -178,6 +178,7 @@ class Scrubber {
       for (base::AddressRange& region : sample.regions) {
         region = {moved(region.begin), moved(region.end)};
       }
+      for (schema::OwnedMemory& one : sample.parts.owners) one.owner = owner(one.owner);
     }
   }
 
@@ -192,6 +193,9 @@ class Scrubber {
   }
   std::string name(const std::string& path) const {
     return options_.hash_names ? hashed(last_part(path)) : last_part(path);
+  }
+  std::string owner(const std::string& name) const {
+    return options_.hash_names && name != schema::kDataOwner ? hashed(name) : name;
   }
   uint64_t moved(uint64_t address) const { return address == 0 ? 0 : address + shift_; }
   uint64_t since_begin(uint64_t time_ns) const { return time_ns - std::min(time_ns, begin_ns_); }

@@ -40,6 +40,9 @@ class Tape {
   Table samples() const {
     return Table([place = place_] { return value_or_throw(open_samples(place)); });
   }
+  Table sample_owners() const {
+    return Table([place = place_] { return value_or_throw(open_sample_owners(place)); });
+  }
   Table marks() const {
     return Table([place = place_] { return value_or_throw(open_marks(place)); });
   }
@@ -88,6 +91,7 @@ void add_tape(nb::module_& module) {
       .def("events", &Tape::events)
       .def("blocks", &Tape::blocks)
       .def("samples", &Tape::samples)
+      .def("sample_owners", &Tape::sample_owners)
       .def("marks", &Tape::marks)
       .def("sites", &Tape::sites)
       .def("stacks", &Tape::stacks);

@@ -82,6 +82,17 @@ void add_threads(nb::dict& facts, const schema::TapeSummary& summary) {
   facts["threadList"] = threads;
 }
 
+nb::list owner_list(const std::vector<schema::OwnedMemory>& owners) {
+  nb::list list;
+  for (const schema::OwnedMemory& owned : owners) {
+    nb::dict one;
+    one["owner"] = text(owned.owner);
+    one["bytes"] = owned.bytes;
+    list.append(one);
+  }
+  return list;
+}
+
 void add_memory(nb::dict& facts, const std::optional<schema::ProcessSample>& sample) {
   facts["peakBytes"] = sample ? sample->parts.peak_bytes : 0;
   if (!sample) return;
@@ -97,6 +108,7 @@ void add_memory(nb::dict& facts, const std::optional<schema::ProcessSample>& sam
     parts["mallocBytes"] = *of_malloc;
     parts["besideMallocBytes"] = sample->resident_bytes - *of_malloc;
     parts["stackBytes"] = sample->parts.stack_bytes.value_or(0);
+    if (!sample->parts.owners.empty()) parts["owners"] = owner_list(sample->parts.owners);
     largest["anonymous"] = parts;
   }
   facts["largestSample"] = largest;

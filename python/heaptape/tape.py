@@ -75,6 +75,10 @@ class Tape:
         """One row for each sample of the process's memory."""
         return self._tape.samples()
 
+    def sample_owners(self) -> Table:
+        """One row for each owner of memory beside malloc in each sample."""
+        return self._tape.sample_owners()
+
     def marks(self) -> Table:
         """The marks that `heaptape ctl PID mark NAME` set."""
         return self._tape.marks()

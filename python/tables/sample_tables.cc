@@ -10,6 +10,7 @@
 namespace heaptape::python {
 namespace {
 
+// Each of these tables takes what it has rows of from a batch.
 struct SampleRows : Batch {
   Numbers<uint64_t> at{*this, "at"};
   Numbers<uint64_t> time_ns{*this, "timeNs"};
@@ -23,7 +24,9 @@ struct SampleRows : Batch {
   OptionalNumbers<uint64_t> stack_bytes{*this, "stackBytes"};
   Numbers<uint64_t> huge_bytes{*this, "hugeBytes"};
 
-  static std::vector<schema::ProcessSample>& of(schema::EventBatch& batch) { return batch.samples; }
+  static std::vector<schema::ProcessSample> take(schema::EventBatch& batch) {
+    return std::move(batch.samples);
+  }
   void put(const schema::ProcessSample& sample) {
     at.put(sample.event);
     time_ns.put(sample.time_ns);
@@ -42,12 +45,43 @@ struct SampleRows : Batch {
   }
 };
 
+struct SampledOwner {
+  uint64_t at = 0;
+  uint64_t time_ns = 0;
+  schema::OwnedMemory memory = {};
+};
+
+struct OwnerRows : Batch {
+  Numbers<uint64_t> at{*this, "at"};
+  Numbers<uint64_t> time_ns{*this, "timeNs"};
+  Texts owner{*this, "owner"};
+  Numbers<uint64_t> bytes{*this, "bytes"};
+
+  static std::vector<SampledOwner> take(schema::EventBatch& batch) {
+    std::vector<SampledOwner> all;
+    for (const schema::ProcessSample& sample : batch.samples) {
+      for (const schema::OwnedMemory& one : sample.parts.owners) {
+        all.push_back({sample.event, sample.time_ns, one});
+      }
+    }
+    return all;
+  }
+  void put(const SampledOwner& one) {
+    at.put(one.at);
+    time_ns.put(one.time_ns);
+    owner.put(one.memory.owner);
+    bytes.put(one.memory.bytes);
+  }
+};
+
 struct MarkRows : Batch {
   Numbers<uint64_t> at{*this, "at"};
   Numbers<uint64_t> time_ns{*this, "timeNs"};
   Texts name{*this, "name"};
 
-  static std::vector<schema::Mark>& of(schema::EventBatch& batch) { return batch.marks; }
+  static std::vector<schema::Mark> take(schema::EventBatch& batch) {
+    return std::move(batch.marks);
+  }
   void put(const schema::Mark& mark) {
     at.put(mark.event);
     time_ns.put(mark.time_ns);
@@ -55,7 +89,7 @@ struct MarkRows : Batch {
   }
 };
 
-// One row for each element of Rows::of(batch).
+// One row for each element of Rows::take(batch).
 template <typename Rows>
 class SeenSource : public TableSource<Rows> {
  public:
@@ -66,10 +100,10 @@ class SeenSource : public TableSource<Rows> {
 
   base::Status fill_rows(Rows& rows) override {
     for (;;) {
-      auto& seen = Rows::of(read_);
-      for (; next_ < seen.size() && rows.room() != 0; ++next_) rows.put(seen[next_]);
-      if (next_ < seen.size() || at_end_) return {};
+      for (; next_ < seen_.size() && rows.room() != 0; ++next_) rows.put(seen_[next_]);
+      if (next_ < seen_.size() || at_end_) return {};
       HEAPTAPE_RETURN_IF_ERROR(tape_.read(read_, kReadEvents));
+      seen_ = Rows::take(read_);
       next_ = 0;
       at_end_ = read_.events.empty();
     }
@@ -77,7 +111,8 @@ class SeenSource : public TableSource<Rows> {
 
   schema::TapeReader tape_;
   schema::EventBatch read_;
-  size_t next_ = 0;  // in the elements of the batch
+  decltype(Rows::take(read_)) seen_;
+  size_t next_ = 0;  // in seen_
   bool at_end_ = false;
 };
 
@@ -92,6 +127,9 @@ NewSource open_seen(const TapePath& tape) {
 
 NewSource open_samples(const TapePath& tape) {
   return open_seen<SampleRows>(tape);
+}
+NewSource open_sample_owners(const TapePath& tape) {
+  return open_seen<OwnerRows>(tape);
 }
 NewSource open_marks(const TapePath& tape) {
   return open_seen<MarkRows>(tape);

@@ -24,6 +24,7 @@ NewSource open_events(const TapePath& tape);
 // `sites` may be null: then no block has a site.
 NewSource open_blocks(const TapePath& tape, std::shared_ptr<const TapeSites> sites);
 NewSource open_samples(const TapePath& tape);
+NewSource open_sample_owners(const TapePath& tape);
 NewSource open_marks(const TapePath& tape);
 // These two read `sites`, which may be null: then they have no rows.
 std::unique_ptr<Source> open_sites(std::shared_ptr<const TapeSites> sites);

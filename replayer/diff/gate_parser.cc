@@ -55,6 +55,7 @@ std::vector<std::string> metric_groups() {
     if (std::ranges::find(groups, group) == groups.end()) groups.push_back(std::move(group));
   }
   groups.emplace_back("atMark.NAME.*");
+  groups.emplace_back("atPeak.process.besideMalloc.OWNER.bytes");
   return groups;
 }
 

@@ -49,7 +49,8 @@ std::string process_line(const schema::MomentFigures& moment) {
             (is_before ? " before" : " after");
   }
   return text + ": " +
-         schema::memory_text(process.anonymous_bytes, process.malloc_bytes, process.stack_bytes) +
+         schema::memory_text(process.anonymous_bytes, process.malloc_bytes, process.stack_bytes,
+                             process.owners) +
          "\n";
 }
 
@@ -90,6 +91,16 @@ std::optional<ToldProcess> told_process(const schema::ReportFigures& report) {
 
 uint64_t beside_bytes(const schema::ProcessFigures& process) {
   return process.anonymous_bytes - process.malloc_bytes.value_or(process.anonymous_bytes);
+}
+
+// ", 22.0 MiB of it libarrow's", if that is at least half.
+std::string main_owner_text(const schema::ProcessFigures& process) {
+  const auto& owners = process.owners;
+  const auto most = std::ranges::max_element(owners, {}, &schema::OwnedMemory::bytes);
+  if (most == owners.end() || most->bytes < beside_bytes(process) - most->bytes) return "";
+  const std::string bytes = ", " + base::bytes_text(most->bytes) + " of it ";
+  if (most->owner == schema::kDataOwner) return bytes + "variables of programs and libraries";
+  return bytes + most->owner + "'s";
 }
 
 // Real allocators; if these offer no choice, also the models of real ones.
@@ -228,7 +239,8 @@ std::string beside_malloc(const schema::ReportFigures& report) {
   if (beside < std::max(kNotedBytes, all / kNotedShare)) return "";
   return std::string("at ") + told->moment + ", " + base::bytes_text(beside) + " of " +
          base::bytes_text(all) + " anonymous memory (" + share_text(beside, all) +
-         ") is beside malloc: another allocator cannot change that";
+         ") is beside malloc" + main_owner_text(told->figures) +
+         ": another allocator cannot change that";
 }
 
 std::vector<std::string> remedies(const schema::ReportFigures& report) {

@@ -50,8 +50,9 @@ std::string best_line(const std::vector<schema::RunFigures>& figures,
 // 1 MiB: which allocator serves malloc matters little, and no run is called the best.
 bool malloc_has_less_than_half(const schema::ReportFigures& report);
 
-// "at the peak, 293 MiB of 332 MiB anonymous memory (88%) is beside malloc: another allocator
-// cannot change that"; empty if it is less than a fifth or 1 MiB, or not known.
+// "at the peak, 293 MiB of 332 MiB anonymous memory (88%) is beside malloc, 186 MiB of it
+// libarrow's: another allocator cannot change that"; empty if it is less than a fifth or 1 MiB, or
+// not known.
 std::string beside_malloc(const schema::ReportFigures& report);
 
 // Sentences about what can be done about that memory, as far as its heaps are known. Empty where

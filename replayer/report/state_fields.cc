@@ -67,6 +67,13 @@ void set_process(wire::SampledProcess::Builder out, const schema::ProcessSample&
   parts.setMallocBytes(*process.parts.malloc_bytes);
   parts.setBesideMallocBytes(process.resident_bytes - *process.parts.malloc_bytes);
   parts.setStackBytes(process.parts.stack_bytes.value_or(0));
+  const std::vector<schema::OwnedMemory>& owners = process.parts.owners;
+  if (owners.empty()) return;
+  auto list = parts.initOwners(static_cast<unsigned>(owners.size()));
+  for (unsigned i = 0; i < list.size(); ++i) {
+    list[i].setOwner(owners[i].owner);
+    list[i].setBytes(owners[i].bytes);
+  }
 }
 
 void set_state(wire::State::Builder out, const Snapshot& state, const Account* account) {

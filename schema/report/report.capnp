@@ -49,6 +49,12 @@ struct SampledProcess {
     mallocBytes @0 :UInt64;
     besideMallocBytes @1 :UInt64;
     stackBytes @2 :UInt64;    # of besideMallocBytes, in stacks of threads
+    owners @3 :List(Owner);   # of besideMallocBytes, not in stacks; most bytes first; absent if not known
+
+    struct Owner {
+      owner @0 :Text;         # "libarrow"; of letters, digits, "-", "_", "+" and "."
+      bytes @1 :UInt64;
+    }
   }
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "base/display_text.h"
 #include "base/number_text.h"
@@ -220,15 +221,50 @@ RunFigures run_figures(wire::Run::Reader run, const TextPart& text) {
 }
 
 ProcessFigures process_figures(wire::SampledProcess::Reader process) {
-  ProcessFigures figures{process.getTimeNs(), process.getAnonymousBytes(), {}, {}};
+  ProcessFigures figures{process.getTimeNs(), process.getAnonymousBytes(), {}, {}, {}};
   if (!process.hasAnonymous()) return figures;
   const auto parts = process.getAnonymous();
   figures.malloc_bytes = std::min(parts.getMallocBytes(), figures.anonymous_bytes);
-  const uint64_t beside_bytes = figures.anonymous_bytes - *figures.malloc_bytes;
+  uint64_t rest_bytes = figures.anonymous_bytes - *figures.malloc_bytes;
   if (parts.getStackBytes() != 0) {
-    figures.stack_bytes = std::min(parts.getStackBytes(), beside_bytes);
+    figures.stack_bytes = std::min(parts.getStackBytes(), rest_bytes);
+    rest_bytes -= *figures.stack_bytes;
+  }
+  for (const auto owner : parts.getOwners()) {
+    add_owner({owner.getOwner().begin(), owner.getOwner().size()}, owner.getBytes(), rest_bytes,
+              figures.owners);
   }
   return figures;
+}
+
+void add_owners(const std::string& state, const ProcessFigures& process, RunFigures& figures) {
+  for (const OwnedMemory& one : process.owners) {
+    figures.metrics.push_back(
+        {state + std::string(kOwnersInfix) + one.owner + std::string(kOwnerSuffix), one.bytes});
+  }
+}
+
+// The state of a run at the moment "peak" is "atPeak"; empty for a moment that is not ours.
+std::string state_at(const std::string& moment) {
+  constexpr std::pair<const char*, const char*> kStates[] = {
+      {"peak", "atPeak"}, {"plateau", "atPlateau"}, {"exit", "atExit"}, {"end", "end"}};
+  constexpr std::string_view kMark = "mark:";
+  for (const auto& [name, state] : kStates) {
+    if (moment == name) return state;
+  }
+  if (!moment.starts_with(kMark) || moment.size() == kMark.size()) return "";
+  return std::string(kMarkPrefix) + moment.substr(kMark.size());
+}
+
+// The same for all runs.
+void add_owners(ReportFigures& figures) {
+  for (RunFigures& run : figures.runs) {
+    for (const MomentFigures& moment : figures.moments) {
+      const std::string state = state_at(moment.name);
+      if (moment.process && !state.empty()) add_owners(state, *moment.process, run);
+    }
+    if (figures.largest) add_owners("peak", *figures.largest, run);
+  }
 }
 
 ReportFigures report_figures(wire::Report::Reader report, const TextPart& text) {
@@ -263,6 +299,7 @@ ReportFigures report_figures(wire::Report::Reader report, const TextPart& text) 
   if (report.getTape().hasLargestSample()) {
     figures.largest = process_figures(report.getTape().getLargestSample());
   }
+  add_owners(figures);
   if (report.getTape().hasSites()) figures.sites = figures_of(report.getTape().getSites());
   const auto program = report.getProgram();
   if (program.hasLiveAtPeak() || program.hasLiveAtEnd()) {

@@ -1,6 +1,7 @@
 #include "schema/report/report_metrics.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/check.h"
 #include "schema/report/metric_fields.h"
@@ -45,6 +46,13 @@ const MetricField* mark_field(std::string_view name) {
   return nullptr;
 }
 
+// A state that a report may have the process at.
+bool is_process_state(std::string_view state) {
+  constexpr std::string_view kStates[] = {"peak", "end", "atPeak", "atPlateau", "atExit"};
+  if (state.starts_with(kMarkPrefix)) return state.size() > kMarkPrefix.size();
+  return std::ranges::find(kStates, state) != std::end(kStates);
+}
+
 }  // namespace
 
 long double number_of(const MetricValue& value) {
@@ -53,6 +61,7 @@ long double number_of(const MetricValue& value) {
 
 MetricUnit metric_unit(std::string_view name) {
   if (name.starts_with(kCounterPrefix)) return counter_unit(name);
+  if (!owners_prefix(name).empty()) return MetricUnit::kBytes;
   if (name.starts_with(kMarkPrefix)) {
     const MetricField* const field = mark_field(name);
     HEAPTAPE_CHECK(field != nullptr);
@@ -93,8 +102,19 @@ const std::vector<std::string>& metric_names() {
 bool is_metric_name(std::string_view name) {
   if (name.starts_with(kCounterPrefix)) return name.size() > kCounterPrefix.size();
   if (name.starts_with(kLatencyPrefix)) return is_latency_name(name);
+  if (!owners_prefix(name).empty()) return true;
   if (name.starts_with(kMarkPrefix)) return mark_field(name) != nullptr;
   return find_field(name) != nullptr;
+}
+
+std::string_view owners_prefix(std::string_view name) {
+  if (!name.ends_with(kOwnerSuffix)) return {};
+  const size_t infix = name.rfind(kOwnersInfix);
+  if (infix == name.npos || !is_process_state(name.substr(0, infix))) return {};
+  const size_t begin = infix + kOwnersInfix.size();
+  const size_t end = name.size() - kOwnerSuffix.size();
+  return begin < end && is_owner_name(name.substr(begin, end - begin)) ? name.substr(0, begin)
+                                                                       : std::string_view();
 }
 
 std::optional<MetricValue> RunFigures::metric(std::string_view name) const {

@@ -1,8 +1,8 @@
 // The numbers of a report as plain values under dotted names: `end.liveBytes`,
 // `end.holes.over1MiB`, `peak.committedBytes` with its place `peak.committedBytes.at`,
-// `atMark.NAME.liveBytes`, `counters.NAME`. Names and units are read from report.capnp at run time,
-// so that tables, --fail-if and JSON cannot disagree; docs/metrics.md defines each. This header is
-// free of Cap'n Proto.
+// `atMark.NAME.liveBytes`, `counters.NAME`, `end.process.besideMalloc.OWNER.bytes`. Names and units
+// are read from report.capnp at run time, so that tables, --fail-if and JSON cannot disagree;
+// docs/metrics.md defines each. This header is free of Cap'n Proto.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "schema/owned_memory.h"
 #include "schema/report/cohort_figures.h"
 #include "schema/report/site_figures.h"
 
@@ -39,15 +40,22 @@ inline constexpr std::string_view kCounterPrefix = "counters.";
 inline constexpr std::string_view kLatencyPrefix = "latency.";
 // atMark.NAME.FIELD: as end.FIELD at the end.
 inline constexpr std::string_view kMarkPrefix = "atMark.";
+// STATE.process.besideMalloc.OWNER.bytes: the process nearest to a moment, by its state; "peak": at
+// its own peak.
+inline constexpr std::string_view kOwnersInfix = ".process.besideMalloc.";
+inline constexpr std::string_view kOwnerSuffix = ".bytes";
 
 // Every numeric field of a run, in the order of report.capnp, and the recording's losses; lists
-// (timeline, histograms) are not metrics. Counters, latencies and figures at marks are metrics, but
-// their names depend on the run: see is_metric_name.
+// (timeline, histograms) are not metrics. Counters, latencies, owners and figures at marks are
+// metrics, but their names depend on the run: see is_metric_name.
 const std::vector<std::string>& metric_names();
 
-// One of metric_names(), "counters." and a name, "latency.", a kind of call and a field, or
-// "atMark.", a name and a field of a state.
+// One of metric_names(), "counters." and a name, "latency.", a kind of call and a field, "atMark.",
+// a name and a field of a state, or memory of an owner.
 bool is_metric_name(std::string_view name);
+
+// "end.process.besideMalloc." of such a metric of an owner; empty for other metrics.
+std::string_view owners_prefix(std::string_view name);
 
 struct Metric {
   std::string name;
@@ -76,7 +84,7 @@ struct RunFigures {
   std::string backend;
   std::string threads;
   std::string touch;
-  std::vector<Metric> metrics;  // as metric_names(), counters, latencies, marks, losses
+  std::vector<Metric> metrics;  // as metric_names(), counters, latencies, marks, losses, owners
   std::vector<std::string> growth_verdicts = {};  // a sentence for each operation that grows
   std::string clock = "";
   std::string failure = "";  // "at #12: SENTENCE"; empty: it did not fail
@@ -98,6 +106,7 @@ struct ProcessFigures {
   uint64_t anonymous_bytes = 0;
   std::optional<uint64_t> malloc_bytes;      // at most all of them; nothing: not known
   std::optional<uint64_t> stack_bytes = {};  // at most the rest of them; nothing: not known
+  std::vector<OwnedMemory> owners = {};      // of the rest of that; empty: not known
 };
 
 struct MomentFigures {

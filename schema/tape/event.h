@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/address/address_range.h"
+#include "schema/owned_memory.h"
 #include "schema/tape/op.h"
 #include "schema/tape/steering_op.h"
 
@@ -90,31 +91,6 @@ struct Mark {
 
   bool operator==(const Mark&) const = default;
 };
-
-// Memory beside malloc, by who has it.
-struct OwnedMemory {
-  std::string owner;  // is_owner_name
-  uint64_t bytes = 0;
-
-  bool operator==(const OwnedMemory&) const = default;
-};
-// The name of an owner is that of the library or program that mapped the memory, without folder and
-// version ("libarrow", "python3.11"), or what the kernel or a run-time calls it. It can be part of
-// a metric's name.
-inline constexpr size_t kMaxOwnerBytes = 64;
-inline constexpr size_t kMostOwners = 64;     // of one sample
-inline constexpr char kDataOwner[] = "data";  // variables of programs and libraries
-constexpr bool is_owner_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-         c == '_' || c == '+' || c == '.';
-}
-constexpr bool is_owner_name(std::string_view name) {
-  if (name.empty() || name.size() > kMaxOwnerBytes) return false;
-  for (const char c : name) {
-    if (!is_owner_character(c)) return false;
-  }
-  return true;
-}
 
 // What else /proc/PID tells of the memory of a process, in bytes: proc_pid_status(5).
 struct ProcessParts {

@@ -5,18 +5,12 @@
 namespace heaptape::schema {
 namespace {
 
-// Without what cannot be: names that are none, and more than `most_bytes` in all.
 std::vector<OwnedMemory> read_owners(capnp::List<wire::OwnedMemory>::Reader in,
                                      uint64_t most_bytes) {
   std::vector<OwnedMemory> owners;
   for (const auto owner : in) {
-    if (owners.size() == kMostOwners) break;
     const std::string_view name(owner.getOwner().begin(), owner.getOwner().size());
-    const uint64_t bytes = std::min(owner.getBytes(), most_bytes);
-    if (!is_owner_name(name) || bytes == 0) continue;
-    if (std::ranges::find(owners, name, &OwnedMemory::owner) != owners.end()) continue;
-    most_bytes -= bytes;
-    owners.push_back({std::string(name), bytes});
+    add_owner(name, owner.getBytes(), most_bytes, owners);
   }
   return owners;
 }

@@ -6,6 +6,28 @@
 #include "schema/tape/malloc_library.h"
 
 namespace heaptape::schema {
+namespace {
+
+constexpr size_t kMostNamedOwners = 4;
+constexpr uint64_t kNamedShare = 20;
+
+// " + libarrow 186 MiB + stacks 1.50 MiB + other 106 MiB". Invariant: the parts are `beside_bytes`.
+std::string owners_text(uint64_t beside_bytes, std::optional<uint64_t> stack_bytes,
+                        const std::vector<OwnedMemory>& owners) {
+  std::string text;
+  uint64_t other_bytes = beside_bytes;
+  const auto add = [&](const std::string& name, uint64_t bytes) {
+    text += " + " + name + " " + base::bytes_text(bytes);
+    other_bytes -= bytes;
+  };
+  for (size_t i = 0; i < owners.size() && i < kMostNamedOwners; ++i) {
+    if (owners[i].bytes >= beside_bytes / kNamedShare) add(owners[i].owner, owners[i].bytes);
+  }
+  if (stack_bytes) add("stacks", *stack_bytes);
+  return other_bytes == 0 ? text : text + " + other " + base::bytes_text(other_bytes);
+}
+
+}  // namespace
 
 std::string TapeHeader::allocator_family() const {
   const std::string& said = recorded_allocator.family;
@@ -66,17 +88,21 @@ const char* describe(EndReason reason) {
 }
 
 std::string memory_text(uint64_t anonymous_bytes, std::optional<uint64_t> malloc_bytes,
-                        std::optional<uint64_t> stack_bytes) {
-  const std::string text = base::bytes_text(anonymous_bytes) + " anonymous";
+                        std::optional<uint64_t> stack_bytes,
+                        const std::vector<OwnedMemory>& owners) {
+  std::string text = base::bytes_text(anonymous_bytes) + " anonymous";
   if (!malloc_bytes) return text + ", of which malloc's part is not known";
+  const uint64_t beside_bytes = anonymous_bytes - *malloc_bytes;
+  text += " = malloc " + base::bytes_text(*malloc_bytes);
+  if (!owners.empty()) return text + owners_text(beside_bytes, stack_bytes, owners);
   const std::string stacks =
       stack_bytes ? " (stacks " + base::bytes_text(*stack_bytes) + ")" : std::string();
-  return text + " = malloc " + base::bytes_text(*malloc_bytes) + " + beside malloc " +
-         base::bytes_text(anonymous_bytes - *malloc_bytes) + stacks;
+  return text + " + beside malloc " + base::bytes_text(beside_bytes) + stacks;
 }
 
 std::string memory_text(const ProcessSample& sample) {
-  return memory_text(sample.resident_bytes, sample.parts.malloc_bytes, sample.parts.stack_bytes);
+  return memory_text(sample.resident_bytes, sample.parts.malloc_bytes, sample.parts.stack_bytes,
+                     sample.parts.owners);
 }
 
 std::string inner_calls_text(const std::vector<InnerAllocator>& files) {

@@ -144,10 +144,14 @@ struct ThreadIdentity {
 // A tape lists no more than its first so many threads.
 inline constexpr size_t kMostThreadsListed = size_t{1} << 16;
 
-// "332 MiB anonymous = malloc 39.0 MiB + beside malloc 293 MiB (stacks 1.50 MiB)". `malloc_bytes`
-// is at most `anonymous_bytes`, and `stack_bytes` at most the rest; nothing: not known.
+// "332 MiB anonymous = malloc 39.0 MiB + libarrow 186 MiB + stacks 1.50 MiB + other 106 MiB", with
+// up to four owners that have at least a twentieth of what is beside malloc; without owners "332
+// MiB anonymous = malloc 39.0 MiB + beside malloc 293 MiB (stacks 1.50 MiB)". `malloc_bytes` is at
+// most `anonymous_bytes`, `stack_bytes` at most the rest, and `owners` have at most the rest of
+// that; nothing: not known.
 std::string memory_text(uint64_t anonymous_bytes, std::optional<uint64_t> malloc_bytes,
-                        std::optional<uint64_t> stack_bytes);
+                        std::optional<uint64_t> stack_bytes,
+                        const std::vector<OwnedMemory>& owners);
 std::string memory_text(const ProcessSample& sample);
 
 // A program or library with allocators inside, for calls of its own that no preloaded library sees:

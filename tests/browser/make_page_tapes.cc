@@ -97,7 +97,8 @@ void write_facts(const std::string& path) {
   summary.end_status = 9;
   summary.thread_list = {{131, "first"}, {132, "second"}};
   summary.inner_allocators = {{"/bin/inner", {"mimalloc"}}};
-  const schema::ProcessParts parts = {143'000, 144'000, 145'000, 146'000, 147'000, 148'000};
+  schema::ProcessParts parts = {143'000, 144'000, 145'000, 146'000, 147'000, 148'000};
+  parts.owners = {{"libarrow", 149'000}, {"python3.11", 139'000}};
   const schema::ProcessSample sample{2, 141, 999'000, {{0x10000, 0x20000}}, parts};
   const auto writer = schema::TapeWriter::create(path, header);
   ASSERT_TRUE(writer.ok());

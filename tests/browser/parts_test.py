@@ -57,6 +57,7 @@ class Parts(Pages):
             "stacks": Made(cls.folder, "stacks", cls.folder / "stacks.tape", "-a", "model:ptmalloc"),
             "imported": Made(cls.folder, "imported", cls.folder / "imported.tape", "-a", "glibc", "-a", "model:slabs"),
             "lossy": Made(cls.folder, "lossy", cls.folder / "lossy.tape", *models),
+            "owners": Made(cls.folder, "owners", cls.folder / "facts.tape", "-a", "model:ptmalloc"),
             "torn": Made(cls.folder, "torn", cls.make_torn(), "-a", "model:ptmalloc"),
         }
 
@@ -325,6 +326,23 @@ class Parts(Pages):
     def rows(self, selector):
         return self.run_script("""[...document.querySelectorAll(arguments[0] + ' tbody tr')].map((row) =>
             [...row.cells].map((cell) => cell.textContent))""", selector)
+
+    def test_of_the_process_say_who_has_its_memory(self):
+        self.show("owners")
+        self.assertEqual(self.fact("process"), "at its own peak, 14.3% of 975.6 KiB anonymous memory is malloc's")
+        self.assertEqual(self.run_script("[...document.querySelectorAll('#process thead th')].map((cell) => cell.textContent)"),
+                         ["", "at the peak, at the exit, at the end, at its own peak"])
+        self.assertEqual(self.rows("#process"), [
+            ["malloc", "139.6 KiB"],
+            ["libarrow", "145.5 KiB"],
+            ["python3.11", "135.7 KiB"],
+            ["stacks of threads", "143.6 KiB"],
+            ["other", "411.1 KiB"],
+            ["= anonymous", "975.6 KiB"],
+        ])
+        for path, value in self.run_script("[...document.querySelectorAll('#process [data-path]')].map((one) => [one.dataset.path, one.dataset.value])"):
+            self.assertEqual(at_path(self.pages["owners"].report, path), int(value), path)
+        self.assert_no_complaint()
 
     def test_of_growths_say_how_each_came_and_went(self):
         self.keep("process")

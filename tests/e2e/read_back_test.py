@@ -71,7 +71,12 @@ FACTS = {
         "at": 2,
         "timeNs": 141,
         "anonymousBytes": 999_000,
-        "anonymous": {"mallocBytes": 143_000, "besideMallocBytes": 856_000, "stackBytes": 147_000},
+        "anonymous": {
+            "mallocBytes": 143_000,
+            "besideMallocBytes": 856_000,
+            "stackBytes": 147_000,
+            "owners": [{"owner": "libarrow", "bytes": 149_000}, {"owner": "python3.11", "bytes": 139_000}],
+        },
         "fileBytes": 144_000,
         "sharedBytes": 145_000,
         "hugeBytes": 148_000,

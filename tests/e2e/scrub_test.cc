@@ -106,6 +106,9 @@ TEST_F(Scrub, LeavesNoNameIfNamesAreHashed) {
   encoder.add_mapping(
       {0, {0x7f0000000000, 0x7f0000001000}, 0, schema::kMadeCodePath, "acme", "acme"});
   encoder.append(tests::malloc_event(24, 0x555555559000), encoder.add_frame({0, 0x555555000123}));
+  schema::ProcessSample sample{1, 10, 8192, {}, {4096}};
+  sample.parts.owners = {{"libacme", 2000}, {"data", 1000}};
+  writer->add_sample(sample);
   schema::TapeSummary summary;
   summary.thread_list = {{1, "acme"}};
   summary.inner_allocators = {{"/acme/libacme.so", {"jemalloc"}}};
@@ -124,6 +127,9 @@ TEST_F(Scrub, LeavesNoNameIfNamesAreHashed) {
   ASSERT_EQ(tape.summary()->inner_allocators.size(), 1u);
   EXPECT_TRUE(tape.summary()->inner_allocators[0].file.starts_with("name-"));
   EXPECT_EQ(tape.summary()->inner_allocators[0].families, summary.inner_allocators[0].families);
+  const auto& owners = tape.summary()->largest_sample->parts.owners;
+  ASSERT_EQ(owners.size(), 2u);
+  EXPECT_EQ(owners[1].owner, "data");
   const schema::Stacks stacks = std::move(*tape.read_stacks());
   ASSERT_EQ(stacks.mappings().size(), 2u);
   for (const schema::CodeMapping& mapping : stacks.mappings()) {

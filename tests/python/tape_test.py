@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 
+import pyarrow
 import pytest
 from conftest import QUESTIONS, ROOT, rows
 
@@ -154,6 +155,24 @@ def test_samples_are_those_of_the_process():
             "hugeBytes": 0,
         }
     ]
+
+
+def test_owners_of_samples_are_those_of_the_facts(tool, tmp_path):
+    tape = tmp_path / "a.tape"
+    tool("record", "-o", tape, "--", "sleep", "0.2")
+    table = heaptape.Tape(tape).sample_owners()
+    assert pyarrow.schema(table).names == ["at", "timeNs", "owner", "bytes"]
+    largest = heaptape.Tape(tape).facts["largestSample"]
+    owners = [
+        {"owner": row["owner"], "bytes": row["bytes"]}
+        for row in rows(table)
+        if (row["at"], row["timeNs"]) == (largest["at"], largest["timeNs"])
+    ]
+    assert owners == largest["anonymous"].get("owners", [])
+
+
+def test_samples_of_older_tapes_have_no_owners():
+    assert rows(heaptape.Tape(ROOT / "tests/golden/tape-v2-rich.tape").sample_owners()) == []
 
 
 def test_samples_have_the_peak_of_the_recorded_run(tool, tmp_path):

@@ -21,7 +21,7 @@ from heaptape.tune.front import Tried, spread_out
 from heaptape.tune.knobs import space
 from heaptape.tune.point import faster_setting
 from heaptape.tune.results import Findings
-from heaptape.tune.summary import summary
+from heaptape.tune.summary import beside_malloc, summary
 
 THREADS = QUESTIONS / "threads.tape"
 TRIALS = 64
@@ -274,6 +274,15 @@ def test_memory_beside_malloc_is_told_first(beside, is_told, make, tmp_path, mon
     assert (remedies[:4] == ["set this", "2", "3", "4"]) == is_told
     assert "5" not in remedies
     assert ("is beside malloc" in page) == is_told
+
+
+def test_the_main_owner_of_memory_beside_malloc_is_told():
+    parts = {"besideMallocBytes": 8 << 20, "owners": [{"owner": "libarrow", "bytes": 4 << 20}]}
+    sample = {"anonymousBytes": 8 << 20, "anonymous": parts}
+    result = {"tapes": [{"path": "a.tape", "largestSample": sample, "innerAllocators": []}]}
+    assert ") is beside malloc, 4.00 MiB of it libarrow's: no setting" in next(beside_malloc(result))
+    parts["owners"][0]["bytes"] -= 1
+    assert ") is beside malloc: no setting changes that" in next(beside_malloc(result))
 
 
 @pytest.mark.parametrize(("version", "is_told"), [("2.41", True), ("2.36", False), ("", False)])

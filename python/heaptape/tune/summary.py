@@ -51,10 +51,19 @@ def beside_malloc(result: Mapping[str, Any]) -> Iterator[str]:
         yield (
             f"{display_text(tape['path'], 60)}: {figure_text(beside, 'bytes')} of "
             f"{figure_text(whole, 'bytes')} anonymous memory ({beside / whole:.0%}) is beside "
-            f"malloc: no setting changes that"
+            f"malloc{_main_owner(parts)}: no setting changes that"
         )
         remedies |= dict.fromkeys(each for file in tape["innerAllocators"] for each in file["remedies"])
     yield from list(remedies)[:_MOST_REMEDIES]
+
+
+def _main_owner(parts: Mapping[str, Any]) -> str:
+    """As in the verdict of a replay."""
+    most = max(parts.get("owners", ()), key=lambda one: one["bytes"], default=None)
+    if most is None or most["bytes"] * 2 < parts["besideMallocBytes"]:
+        return ""
+    name = "variables of programs and libraries" if most["owner"] == "data" else f"{most['owner']}'s"
+    return f", {figure_text(most['bytes'], 'bytes')} of it {name}"
 
 
 def _avoidable(result: Mapping[str, Any]) -> Iterator[str]:

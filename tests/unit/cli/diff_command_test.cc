@@ -50,6 +50,32 @@ TEST_F(DiffCommand, ReturnsZeroForReportsThatPass) {
   EXPECT_EQ(err_.str(), "");
 }
 
+// The sample, of a process with `owners`.
+std::string report_with_owners(const std::string& owners) {
+  std::string json = tests::sample_report_json();
+  return json.insert(json.find("\"path\""),
+                     R"("largestSample": {"anonymousBytes": 900, "anonymous": {"mallocBytes": 100,
+                     "besideMallocBytes": 800, "stackBytes": 0, "owners": [)" +
+                         owners + "]}}, ");
+}
+
+TEST_F(DiffCommand, TakesMemoryOfOwners) {
+  write("base.json", report_with_owners(R"({"owner": "python3.11", "bytes": 500})"));
+  write("new.json", report_with_owners(R"({"owner": "libarrow", "bytes": 300})"));
+  const std::string prefix = "peak.process.besideMalloc.";
+  options_.fail_if = {prefix + "python3.11.bytes>+10%", prefix + "libarrow.bytes>+300"};
+  EXPECT_EQ(run(), 0) << out_.str();
+  options_.fail_if = {prefix + "libarrow.bytes>+10%"};
+  EXPECT_EQ(run(), 1);
+  options_.fail_if = {prefix + "libarow.bytes>+10%"};
+  out_.str("");
+  EXPECT_EQ(run(), 1);
+  EXPECT_NE(out_.str().find("no compared run has peak.process.besideMalloc.libarow.bytes (did you "
+                            "mean peak.process.besideMalloc.libarrow.bytes"),
+            std::string::npos)
+      << out_.str();
+}
+
 TEST_F(DiffCommand, TakesTheStrictGates) {
   options_.is_strict = true;
   EXPECT_EQ(run(), 0) << out_.str();

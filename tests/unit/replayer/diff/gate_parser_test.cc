@@ -133,6 +133,14 @@ TEST_F(GateParserTest, TakesAnyCounter) {
   EXPECT_EQ(parse("counters.zeroed > 5MiB").value, 5 * 0x1p20L);
 }
 
+TEST_F(GateParserTest, TakesTheMemoryOfAnyOwner) {
+  const Gate gate = parse("atMark.v1.2.process.besideMalloc.libstdc++.so-6.bytes>+10%+1MiB");
+  EXPECT_EQ(gate.metric, "atMark.v1.2.process.besideMalloc.libstdc++.so-6.bytes");
+  EXPECT_EQ(gate.value, 10.0L);
+  EXPECT_EQ(gate.extra, 0x1p20L);
+  expect_error("libarrow.bytes>5", "atPeak.process.besideMalloc.OWNER.bytes");
+}
+
 TEST_F(GateParserTest, RefusesAPartOfAByte) {
   expect_error("peak.liveBytes > 0.25", "expected a whole number of bytes, or a unit");
   expect_error("peak.liveBytes > +0.5", "expected a whole number of bytes, or a unit");

@@ -138,6 +138,61 @@ TEST(MetricNames, AcceptTheFiguresAtAnyMark) {
   }
 }
 
+TEST(MetricNames, AcceptTheMemoryOfAnyOwner) {
+  for (const char* state : {"peak", "end", "atPeak", "atPlateau", "atExit", "atMark.v1.2"}) {
+    const std::string prefix = std::string(state) + ".process.besideMalloc.";
+    for (const char* owner : {"libarrow", "python3.11", "libstdc++", "a-b_c", "bytes"}) {
+      const std::string name = prefix + owner + ".bytes";
+      EXPECT_TRUE(is_metric_name(name)) << name;
+      EXPECT_EQ(metric_unit(name), MetricUnit::kBytes);
+      EXPECT_EQ(owners_prefix(name), prefix);
+    }
+  }
+  for (const char* name : {"process.besideMalloc.a.bytes", "atMark.process.besideMalloc.a.bytes",
+                           "end.process.besideMalloc..bytes", "end.process.besideMalloc.bytes",
+                           "end.process.besideMalloc.a", "start.process.besideMalloc.a.bytes",
+                           "end.process.besideMalloc.a/b.bytes"}) {
+    EXPECT_FALSE(is_metric_name(name)) << name;
+    EXPECT_EQ(owners_prefix(name), "");
+  }
+  EXPECT_EQ(owners_prefix("end.holes.bytes"), "");
+}
+
+// Of samples with `owners`, at the peak, a mark, a moment that is not ours, and the largest.
+RunFigures with_owners(const std::string& owners) {
+  const std::string process =
+      R"({"anonymousBytes":100,"anonymous":{"mallocBytes":30,"besideMallocBytes":70,)"
+      R"("stackBytes":10,"owners":[)" +
+      owners + "]}}";
+  const auto moment = [&](const char* name) {
+    return std::string(R"({"name":")") + name + R"(","process":)" + process + "}";
+  };
+  const auto report = parse_report(
+      "sample", R"({"version":1,"tape":{"path":"t","largestSample":)" + process +
+                    R"(},"runs":[{"label":"a"}],"moments":[)" + moment("peak") + "," +
+                    moment("mark:v1.2") + "," + moment("odd") + "," + moment("mark:") + "]}");
+  EXPECT_TRUE(report.ok()) << report.error().message;
+  return figures_of(*report).runs[0];
+}
+
+TEST_F(RunFiguresTest, HaveTheOwnersOfMemoryBesideMalloc) {
+  const RunFigures run = with_owners(R"({"owner":"libarrow","bytes":40})");
+  for (const std::string state : {"atPeak", "atMark.v1.2", "peak"}) {
+    EXPECT_EQ(run.metric(state + ".process.besideMalloc.libarrow.bytes"), integer(40)) << state;
+  }
+  for (const Metric& metric : run.metrics) EXPECT_TRUE(is_metric_name(metric.name)) << metric.name;
+}
+
+TEST_F(RunFiguresTest, HaveNoMoreOfOwnersThanThereIs) {
+  const RunFigures run = with_owners(
+      R"({"owner":"a b","bytes":1},{"owner":"one","bytes":40},{"owner":"one","bytes":1},)"
+      R"({"owner":"two","bytes":40},{"owner":"three","bytes":1})");
+  EXPECT_FALSE(run.metric("peak.process.besideMalloc.a b.bytes").has_value());
+  EXPECT_EQ(run.metric("peak.process.besideMalloc.one.bytes"), integer(40));
+  EXPECT_EQ(run.metric("peak.process.besideMalloc.two.bytes"), integer(20));
+  EXPECT_FALSE(run.metric("peak.process.besideMalloc.three.bytes").has_value());
+}
+
 TEST_F(RunFiguresTest, HaveTheLatenciesOfTheirCalls) {
   EXPECT_EQ(glibc("latency.malloc.p50Ns"), integer(21));
   EXPECT_EQ(glibc("latency.malloc.to64.maxAt"), integer(1234));

@@ -187,6 +187,22 @@ TEST(BesideMalloc, IsSaidFromAFifthOn) {
   EXPECT_EQ(beside_malloc(process_report(10 * kMiB, 8 * kMiB + 1)), "");
 }
 
+TEST(BesideMalloc, NamesAnOwnerOfAtLeastHalf) {
+  schema::ReportFigures report = process_report(10 * kMiB, 2 * kMiB);
+  auto& owners = report.moments[0].process->owners;
+  owners = {{"python3.11", 4 * kMiB}, {"libarrow", kMiB}};
+  EXPECT_EQ(beside_malloc(report),
+            "at the peak, 8.00 MiB of 10.0 MiB anonymous memory (80.0%) is beside malloc, 4.00 MiB "
+            "of it python3.11's: another allocator cannot change that");
+  owners[0].bytes -= 1;
+  EXPECT_TRUE(
+      beside_malloc(report).ends_with("is beside malloc: another allocator cannot change "
+                                      "that"));
+  owners = {{"data", 5 * kMiB}};
+  EXPECT_NE(beside_malloc(report).find(", 5.00 MiB of it variables of programs and libraries:"),
+            std::string::npos);
+}
+
 TEST(BesideMalloc, HasRemediesWhereItIsMuch) {
   schema::ReportFigures report = process_report(10 * kMiB, 8 * kMiB);
   report.remedies = {"1", "2", "3", "4", "5"};
@@ -254,6 +270,13 @@ TEST(MomentLines, SayHowFarFromTheSampleTheyAre) {
                      "6.00 MiB\n"))
       << text;
   EXPECT_EQ(moment_lines(process_report(10 * kMiB, {})).find("process"), std::string::npos);
+}
+
+TEST(MomentLines, NameTheOwnersOfMemoryBesideMalloc) {
+  schema::ReportFigures report = process_report(10 * kMiB, 4 * kMiB);
+  report.moments[1].process->owners = {{"libarrow", 5 * kMiB}};
+  EXPECT_TRUE(moment_lines(report).ends_with(
+      "\n  process: 10.0 MiB anonymous = malloc 4.00 MiB + libarrow 5.00 MiB + other 1.00 MiB\n"));
 }
 
 class WhoHasIt : public testing::Test {
