@@ -96,6 +96,7 @@ bool append_batch(std::string& text, const EventBatch& batch, const DumpOptions&
   if (options.with_times) state.times.begin(batch);
   auto end = batch.thread_ends.begin();
   auto steering = batch.steering.begin();
+  auto mapped = batch.mapped.begin();
   auto mark = batch.marks.begin();
   const auto append_between = [&](uint64_t event) {
     for (; end != batch.thread_ends.end() && end->event <= event; ++end) {
@@ -107,6 +108,11 @@ bool append_batch(std::string& text, const EventBatch& batch, const DumpOptions&
       // It comes before the next call.
       if (steering->event + 1 >= options.from && steering->event <= options.to) {
         schema::append_steering(text, options.format, *steering);
+      }
+    }
+    for (; mapped != batch.mapped.end() && mapped->event <= event; ++mapped) {
+      if (mapped->event + 1 >= options.from && mapped->event <= options.to) {
+        schema::append_mapping_call(text, options.format, *mapped);
       }
     }
     for (; mark != batch.marks.end() && mark->event <= event; ++mark) {

@@ -16,6 +16,7 @@ namespace heaptape::cli {
 namespace {
 
 using recorder::Follow;
+using recorder::MapCalls;
 using recorder::OnFull;
 
 bool is_unwinding(const std::string& word) {
@@ -85,6 +86,10 @@ void add_record(CLI::App& app, Request& request) {
                      {{"block", OnFull::kBlock}, {"drop", OnFull::kDrop}},
                      "when the recorder falls behind: block the program, or drop calls and count "
                      "them (default block)");
+  add_choice<MapCalls>(command, "--mmap", options->session.map_calls,
+                       {{"on", MapCalls::kRecorded}, {"off", MapCalls::kIgnored}},
+                       "record the calls by which the program maps memory itself, so that samples "
+                       "say who has what is not malloc's (default on)");
   add_size(command, "--backlog", options->backlog_bytes,
            "memory for recorded calls that are not on a tape yet; when it is full, --on-full says "
            "what happens (default 256MiB)");

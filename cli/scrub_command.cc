@@ -65,6 +65,7 @@ class Survey {
     for (const schema::ProcessSample& sample : batch.samples) {
       for (const base::AddressRange& region : sample.regions) note_address(region.begin);
     }
+    for (const schema::MappingCall& call : batch.mapped) note_address(call.range.begin);
     for (const schema::SteeringCall& call : batch.steering) {
       const bool lasts = schema::steering_info(call.op).effect == schema::SteeringEffect::kLasting;
       if (lasts && before_ != 0 && call.event <= before_) settings_.push_back(call);
@@ -167,9 +168,15 @@ class Scrubber {
     std::erase_if(batch.times, is_behind);
     std::erase_if(batch.thread_ends, is_behind);
     std::erase_if(batch.marks, is_behind);
-    std::erase_if(batch.steering, [&](const schema::SteeringCall& call) {
+    const auto is_outside = [&](const auto& call) {
       return is_behind(call) || (options_.from > 1 && call.event < options_.from);
-    });
+    };
+    std::erase_if(batch.steering, is_outside);
+    std::erase_if(batch.mapped, is_outside);
+    for (schema::MappingCall& call : batch.mapped) {
+      call.range = {moved(call.range.begin), moved(call.range.begin) + call.range.bytes()};
+      call.caller = moved(call.caller);
+    }
     for (Event& event : batch.events) event = scrub(event);
     for (schema::TimeSample& time : batch.times) time.time_ns = since_begin(time.time_ns);
     for (schema::Mark& mark : batch.marks) mark.time_ns = since_begin(mark.time_ns);

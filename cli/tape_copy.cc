@@ -9,6 +9,7 @@ void TapeCopy::add(const schema::EventBatch& batch) {
   auto time = batch.times.begin();
   auto end = batch.thread_ends.begin();
   auto steering = batch.steering.begin();
+  auto mapped = batch.mapped.begin();
   auto mark = batch.marks.begin();
   const auto copy_up_to = [&](uint64_t event) {
     for (; sample != batch.samples.end() && sample->event <= event; ++sample) {
@@ -23,6 +24,9 @@ void TapeCopy::add(const schema::EventBatch& batch) {
     }
     for (; steering != batch.steering.end() && steering->event <= event; ++steering) {
       writer_.add_steering(*steering);
+    }
+    for (; mapped != batch.mapped.end() && mapped->event <= event; ++mapped) {
+      writer_.add_mapping_call(*mapped);
     }
     for (; mark != batch.marks.end() && mark->event <= event; ++mark) {
       writer_.add_mark(mark->name, mark->time_ns);

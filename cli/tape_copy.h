@@ -9,8 +9,8 @@
 
 namespace heaptape::cli {
 
-// Copies batch by batch, with samples, times, ends of threads, steering and marks at their calls.
-// One thread.
+// Copies batch by batch, with samples, times, ends of threads, steering, mapping calls and marks at
+// their calls. One thread.
 class TapeCopy {
  public:
   // `stacks` are those of the tape that is copied. Both must outlive the copy.

@@ -38,6 +38,7 @@ struct ScanArguments {
   uint64_t return_mask;
 };
 constexpr unsigned long kPagemapScan = _IOWR('f', 16, ScanArguments);
+constexpr uint64_t kPageIsFile = 1 << 2;  // or of shared memory
 constexpr uint64_t kPageIsPresent = 1 << 3;
 constexpr uint64_t kPageIsSwapped = 1 << 4;
 constexpr uint64_t kPageIsZeros = 1 << 5;  // the kernel's, which all processes share
@@ -46,6 +47,7 @@ constexpr uint64_t kMaxPagesPerScan = 1 << 16;
 // /proc/PID/pagemap read as a file: 8 bytes a page (proc_pid_pagemap(5)).
 constexpr uint64_t kPresent = uint64_t{1} << 63;
 constexpr uint64_t kSwapped = uint64_t{1} << 62;
+constexpr uint64_t kOfFile = uint64_t{1} << 61;
 constexpr size_t kPagesPerRead = 1 << 15;
 constexpr size_t kPagesPerGroup = 512;
 
@@ -80,17 +82,20 @@ void append_group(std::vector<PageStretch>& stretches, uint64_t address,
 
 }  // namespace
 
-Pagemap::Pagemap(Descriptor file, std::string path, PagemapAccess access, uint64_t max_read_bytes)
+Pagemap::Pagemap(Descriptor file, std::string path, PagemapAccess access, uint64_t max_read_bytes,
+                 PagesOf pages_of)
     : file_(std::move(file)),
       path_(std::move(path)),
       access_(access),
-      readable_bytes_(max_read_bytes) {}
+      readable_bytes_(max_read_bytes),
+      pages_of_(pages_of) {}
 
-Result<Pagemap> Pagemap::open(uint32_t pid, PagemapAccess access, uint64_t max_read_bytes) {
+Result<Pagemap> Pagemap::open(uint32_t pid, PagemapAccess access, uint64_t max_read_bytes,
+                              PagesOf pages_of) {
   std::string path = "/proc/" + std::to_string(pid) + "/pagemap";
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return os_error("cannot open '" + path + "'", errno);
-  return Pagemap(std::move(file), std::move(path), access, max_read_bytes);
+  return Pagemap(std::move(file), std::move(path), access, max_read_bytes, pages_of);
 }
 
 Result<bool> Pagemap::look(AddressRange pages, std::vector<PageStretch>& stretches) {
@@ -127,8 +132,9 @@ int Pagemap::scan(AddressRange pages, std::vector<PageStretch>& stretches) const
     arguments.regions = reinterpret_cast<uint64_t>(found.data());
     arguments.region_capacity = found.size();
     arguments.max_pages = kMaxPagesPerScan;
-    arguments.category_inverted = kPageIsZeros;
-    arguments.category_mask = kPageIsZeros;
+    const uint64_t unwanted = kPageIsZeros | (pages_of_ == PagesOf::kNoFile ? kPageIsFile : 0);
+    arguments.category_inverted = unwanted;
+    arguments.category_mask = unwanted;
     arguments.category_anyof_mask = kPageIsPresent | kPageIsSwapped;
     arguments.return_mask = kPageIsPresent | kPageIsSwapped;
     const int count = ioctl(file_.get(), kPagemapScan, &arguments);
@@ -155,6 +161,11 @@ int Pagemap::read(AddressRange pages, std::vector<PageStretch>& stretches) {
         pread(file_.get(), entries_.data(), entries_.size() * sizeof(uint64_t), offset);
     if (got < static_cast<ssize_t>(sizeof(uint64_t))) return got < 0 ? errno : EIO;
     const size_t count = std::min(limit, static_cast<size_t>(got) / sizeof(uint64_t));
+    if (pages_of_ == PagesOf::kNoFile) {
+      for (uint64_t& entry : std::span(entries_).first(count)) {
+        if ((entry & kOfFile) != 0) entry = 0;
+      }
+    }
     for (size_t i = 0; i < count; i += kPagesPerGroup) {
       append_group(stretches, at + i * kPageBytes,
                    std::span(entries_).subspan(i, std::min(kPagesPerGroup, count - i)));

@@ -24,6 +24,11 @@ enum class PagemapAccess : uint8_t {
   kRead,  // page by page; a page of zeros that was only read counts as resident
 };
 
+enum class PagesOf : uint8_t {
+  kAll,
+  kNoFile,  // those of files and of shared memory do not count
+};
+
 // The process may keep running: the kernel holds its mmap lock for at most 256 MiB of resident
 // pages at a time. One thread.
 class Pagemap {
@@ -33,7 +38,8 @@ class Pagemap {
 
   // Fails if the process is gone, or may not be inspected.
   static Result<Pagemap> open(uint32_t pid, PagemapAccess access = PagemapAccess::kScan,
-                              uint64_t max_read_bytes = kMaxReadBytes);
+                              uint64_t max_read_bytes = kMaxReadBytes,
+                              PagesOf pages_of = PagesOf::kAll);
 
   // Appends the stretches of `pages` (whole pages), in address order, and merges the first with the
   // last one present where they meet. Returns false, with `stretches` unspecified, once
@@ -49,7 +55,8 @@ class Pagemap {
   PagemapAccess access() const { return access_; }
 
  private:
-  Pagemap(Descriptor file, std::string path, PagemapAccess access, uint64_t max_read_bytes);
+  Pagemap(Descriptor file, std::string path, PagemapAccess access, uint64_t max_read_bytes,
+          PagesOf pages_of);
   int scan(AddressRange pages, std::vector<PageStretch>& stretches) const;
   int read(AddressRange pages, std::vector<PageStretch>& stretches);
 
@@ -57,6 +64,7 @@ class Pagemap {
   std::string path_;
   PagemapAccess access_;
   uint64_t readable_bytes_;  // that may still be read
+  PagesOf pages_of_;
   std::vector<uint64_t> entries_;
 };
 

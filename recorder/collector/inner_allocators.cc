@@ -50,6 +50,16 @@ std::vector<schema::InnerAllocator> ProcessInnerAllocators::list() const {
   return files_;
 }
 
+std::string ProcessInnerAllocators::raw_owner() const {
+  const std::lock_guard lock(mutex_);
+  for (const schema::InnerAllocator& file : files_) {
+    if (std::ranges::find(file.families, "go") != file.families.end()) {
+      return owner_of_file(file.file);
+    }
+  }
+  return "";
+}
+
 bool ProcessInnerAllocators::was_looked_at(const MappedCode& code) const {
   return looked_at_.size() == kMostLookedAt || looked_at_.contains(code.file + code.mapping.path);
 }

@@ -7,7 +7,9 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <iterator>
+#include <map>
 
 #include "base/address/address_range.h"
 #include "base/address/pagemap.h"
@@ -165,7 +167,8 @@ uint64_t status_bytes(std::string_view status, std::string_view name) {
 // See ProcTexts::resident.
 std::optional<std::vector<AddressRange>> resident_pages(uint32_t pid,
                                                         const std::vector<AddressRange>& ranges) {
-  auto pagemap = base::Pagemap::open(pid, base::PagemapAccess::kScan, kMaxPagemapBytes);
+  auto pagemap = base::Pagemap::open(pid, base::PagemapAccess::kScan, kMaxPagemapBytes,
+                                     base::PagesOf::kNoFile);
   if (!pagemap.ok()) return std::nullopt;
   std::vector<AddressRange> resident;
   std::vector<base::PageStretch> stretches;
@@ -183,6 +186,69 @@ std::optional<std::vector<AddressRange>> resident_pages(uint32_t pid,
   if (!pagemap->process_is_there()) return std::nullopt;
   return resident;
 }
+
+// Those that touch are one: a look takes a system call.
+std::vector<AddressRange> ranges_of(const std::vector<PrivateMapping>& mappings) {
+  std::vector<AddressRange> ranges;
+  for (const PrivateMapping& mapping : mappings) ranges.push_back(mapping.range);
+  base::sort_and_join(ranges);
+  return ranges;
+}
+
+// The parts of `ranges` that are not in the set; both by address.
+std::vector<AddressRange> parts_outside(const std::vector<AddressRange>& ranges,
+                                        const base::RegionSet& set) {
+  std::vector<AddressRange> parts;
+  for (const AddressRange& range : ranges) {
+    uint64_t at = range.begin;
+    set.for_each_touching(range, [&](AddressRange other) {
+      if (other.begin > at) parts.push_back({at, std::min(other.begin, range.end)});
+      at = std::max(at, other.end);
+    });
+    if (at < range.end) parts.push_back({at, range.end});
+  }
+  return parts;
+}
+
+// Adds up bytes by owner.
+class OwnerSums {
+ public:
+  explicit OwnerSums(const MemoryOwners& owners, const std::string& raw_owner)
+      : owners_(owners), raw_owner_(raw_owner) {}
+
+  // `pages` lie in that mapping.
+  void add(AddressRange pages, const PrivateMapping& mapping) {
+    if (mapping.is_sure) return add_bytes(mapping.owner, pages.bytes());
+    uint64_t rest_bytes = pages.bytes();
+    owners_.for_each_in(pages, [&](AddressRange part, const std::string& owner) {
+      add_bytes(owner, part.bytes());
+      rest_bytes -= part.bytes();
+    });
+    add_bytes(mapping.owner.empty() ? raw_owner_ : mapping.owner, rest_bytes);
+  }
+  // Those with most bytes first; `most_bytes` in all.
+  std::vector<schema::OwnedMemory> take(uint64_t most_bytes) {
+    std::vector<schema::OwnedMemory> sums;
+    for (const auto& [owner, bytes] : bytes_) sums.push_back({owner, bytes});
+    std::ranges::stable_sort(sums, std::greater(), &schema::OwnedMemory::bytes);
+    if (sums.size() > schema::kMostOwners) sums.resize(schema::kMostOwners);
+    for (schema::OwnedMemory& sum : sums) {
+      sum.bytes = std::min(sum.bytes, most_bytes);
+      most_bytes -= sum.bytes;
+    }
+    std::erase_if(sums, [](const schema::OwnedMemory& sum) { return sum.bytes == 0; });
+    return sums;
+  }
+
+ private:
+  void add_bytes(const std::string& owner, uint64_t bytes) {
+    if (!owner.empty() && bytes != 0) bytes_[owner] += bytes;
+  }
+
+  const MemoryOwners& owners_;
+  const std::string& raw_owner_;
+  std::map<std::string, uint64_t> bytes_;
+};
 
 uint64_t common_bytes(const base::RegionSet& set, const std::vector<AddressRange>& ranges) {
   uint64_t bytes = 0;
@@ -225,6 +291,15 @@ AddressRange range_named(std::string_view maps, size_t at, std::string_view name
 // malloc/arena.c of glibc 2.36).
 constexpr uint64_t kArenaHeapBytes = uint64_t{64} << 20;
 
+// Arenas without a live block are their library's.
+constexpr char kLibcOwner[] = "libc";
+
+// So a heap looks, by what lies behind it and cannot be used yet.
+bool is_arena_heap(const PrivateMapping& mapping, AddressRange behind) {
+  return mapping.owner.empty() && mapping.range.begin % kArenaHeapBytes == 0 &&
+         behind.begin == mapping.range.end && behind.end - mapping.range.begin == kArenaHeapBytes;
+}
+
 // The range without what lies at its ends where no such heap with a live block can be.
 AddressRange without_empty_heaps(AddressRange range, const LiveSet& live) {
   const auto has_block = [&live](AddressRange part) {
@@ -266,6 +341,40 @@ std::vector<base::AddressRange> parse_writable_anonymous(std::string_view maps) 
   return ranges;
 }
 
+std::vector<PrivateMapping> parse_private(std::string_view maps) {
+  std::vector<PrivateMapping> mappings;
+  uint64_t end_of_data = 0;  // of variables of a file; those that begin as 0 follow them
+  for_each_line(maps, [&](const MapsLine& line) {
+    const std::string_view name = line.path;
+    if (line.permissions == "---p" && !mappings.empty() &&
+        is_arena_heap(mappings.back(), line.range)) {
+      mappings.back().owner = kLibcOwner;
+    }
+    if (!line.permissions.ends_with('p') || line.permissions.starts_with("---")) return;
+    const bool is_of_file = line.inode != "0";
+    const bool is_behind_data = name.empty() && line.range.begin == end_of_data;
+    end_of_data = is_of_file && line.permissions.starts_with("rw") ? line.range.end : 0;
+    if (is_of_file || is_behind_data) {
+      mappings.push_back({line.range, schema::kDataOwner, false});
+    } else if (name.starts_with("[anon:")) {
+      mappings.push_back({line.range, owner_of_kernel_name(name), true});
+    } else if (name.empty() || name == "[heap]" || name == "[stack]") {
+      mappings.push_back({line.range, owner_of_kernel_name(name), false});
+    }
+  });
+  return mappings;
+}
+
+std::vector<CodeOwner> parse_code_owners(std::string_view maps) {
+  std::vector<CodeOwner> owners;
+  for_each_line(maps, [&owners](const MapsLine& line) {
+    if (is_executable(line) && line.path.starts_with('/')) {
+      owners.push_back({line.range, owner_of_file(line.path)});
+    }
+  });
+  return owners;
+}
+
 base::AddressRange parse_first_stack(std::string_view maps) {
   // Near the end, behind all files, so the text is read from there.
   return range_named(maps, maps.rfind("[stack]\n"), "[stack]");
@@ -304,9 +413,9 @@ std::optional<ProcTexts> read_proc_texts(uint32_t pid, CodeTables* code, WithPag
   texts.first_stack = parse_first_stack(texts.maps);
   texts.break_heap = parse_break_heap(texts.maps);
   if (with_pages == WithPages::kYes) {
-    auto ranges = texts.anonymous;
-    ranges.push_back(texts.first_stack);
-    texts.resident = resident_pages(pid, ranges);
+    texts.private_mappings = parse_private(texts.maps);
+    texts.code_owners = parse_code_owners(texts.maps);
+    texts.resident = resident_pages(pid, ranges_of(texts.private_mappings));
   }
   if (code != nullptr) texts.code = code->read(pid, texts.maps);
   return texts;
@@ -314,7 +423,8 @@ std::optional<ProcTexts> read_proc_texts(uint32_t pid, CodeTables* code, WithPag
 
 schema::ProcessSample make_sample(const ProcTexts& texts, const LiveSet& live,
                                   const OwnMappings* own_mappings,
-                                  std::span<const uint64_t> thread_blocks) {
+                                  std::span<const uint64_t> thread_blocks,
+                                  const MemoryOwners& owners, const std::string& raw_owner) {
   schema::ProcessSample sample;
   sample.resident_bytes =
       status_bytes(texts.status, "RssAnon:") + status_bytes(texts.status, "VmSwap:");
@@ -341,8 +451,22 @@ schema::ProcessSample make_sample(const ProcTexts& texts, const LiveSet& live,
       std::min(common_bytes(of_malloc, *texts.resident), sample.resident_bytes);
   base::RegionSet stacks = stacks_of(texts, thread_blocks);
   for (const AddressRange& range : of_malloc.ranges()) stacks.remove(range);
-  sample.parts.stack_bytes = std::min(common_bytes(stacks, *texts.resident),
-                                      sample.resident_bytes - *sample.parts.malloc_bytes);
+  uint64_t left_bytes = sample.resident_bytes - *sample.parts.malloc_bytes;
+  sample.parts.stack_bytes = std::min(common_bytes(stacks, *texts.resident), left_bytes);
+  left_bytes -= *sample.parts.stack_bytes;
+  for (const AddressRange& range : stacks.ranges()) of_malloc.add(range);
+  OwnerSums sums(owners, raw_owner);
+  auto mapping = texts.private_mappings.begin();
+  for (AddressRange pages : parts_outside(*texts.resident, of_malloc)) {
+    while (mapping != texts.private_mappings.end() && pages.bytes() != 0) {
+      if (const AddressRange common = base::common_part(pages, mapping->range); common.bytes() != 0)
+        sums.add(common, *mapping);
+      if (mapping->range.end > pages.end) break;
+      pages.begin = std::max(pages.begin, mapping->range.end);
+      ++mapping;
+    }
+  }
+  sample.parts.owners = sums.take(left_bytes);
   return sample;
 }
 

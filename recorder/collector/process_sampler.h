@@ -12,6 +12,7 @@
 #include "base/address/address_range.h"
 #include "recorder/collector/code_tables.h"
 #include "recorder/collector/live_set.h"
+#include "recorder/collector/memory_owners.h"
 #include "recorder/collector/own_mappings.h"
 #include "recorder/collector/perf_map.h"
 #include "schema/tape/event.h"
@@ -19,18 +20,30 @@
 
 namespace heaptape::recorder {
 
+// Private memory, and whose it is if no hook saw it mapped.
+struct PrivateMapping {
+  base::AddressRange range;
+  std::string owner;     // is_owner_name, or empty: not known
+  bool is_sure = false;  // the program named it, and the hooks know no better
+
+  bool operator==(const PrivateMapping&) const = default;
+};
+
 // What a sample is made of, as /proc/PID shows it.
 struct ProcTexts {
   std::string status;
   std::string maps;
   ProcessCode code = {};  // by the maps; empty where no stacks are recorded
   std::vector<base::AddressRange> anonymous = {};  // writable mappings of no file, by address
-  // The resident pages of these, by address. Nothing: they were not wanted, may not be looked at,
-  // or are too many to be read one by one (over 64 GiB, before Linux 6.7) or in too many stretches.
+  // Of mappings that are private: their resident pages that are no file's, by address. Nothing:
+  // they were not wanted, may not be looked at, or are too many to be read one by one (over 64 GiB,
+  // before Linux 6.7) or in too many stretches.
   std::optional<std::vector<base::AddressRange>> resident = {};
-  base::AddressRange first_stack = {};  // of the first thread; its pages are in `resident`, too
-  base::AddressRange break_heap = {};   // below brk(2)
-  std::string title = {};               // schema::title_of() its command line
+  std::vector<PrivateMapping> private_mappings = {};  // by address; those with `resident`
+  std::vector<CodeOwner> code_owners = {};            // by address
+  base::AddressRange first_stack = {};                // of the first thread
+  base::AddressRange break_heap = {};                 // below brk(2)
+  std::string title = {};                             // schema::title_of() its command line
   // Whether the process has the session mapped. An exec unmaps it; if the new program joins, it is
   // recorded as another process.
   bool has_session = true;
@@ -48,14 +61,25 @@ std::optional<ProcTexts> read_proc_texts(uint32_t pid, CodeTables* code, WithPag
 // 64 MiB, so the ends of a mapping that lie outside of those with live blocks are cut off. malloc's
 // part of the memory is what is resident in regions and in mappings of single blocks. Stacks are
 // the first thread's, and of other threads the mappings up to their control blocks, unless a block
-// lives there. `own_mappings`: null where the allocator is not glibc. time_ns and event stay 0.
+// lives there. The rest is that of owners: of who mapped it, or what its name in maps says; or
+// `raw_owner`, if not empty, of whom the program is known to call the kernel behind the hooks.
+// `own_mappings`: null where the allocator is not glibc. time_ns and event stay 0.
 schema::ProcessSample make_sample(const ProcTexts& texts, const LiveSet& live,
                                   const OwnMappings* own_mappings,
-                                  std::span<const uint64_t> thread_blocks = {});
+                                  std::span<const uint64_t> thread_blocks = {},
+                                  const MemoryOwners& owners = {},
+                                  const std::string& raw_owner = {});
 
 // The writable anonymous mappings in the text of /proc/PID/maps, in its order. Lines that make no
 // sense are left out.
 std::vector<base::AddressRange> parse_writable_anonymous(std::string_view maps);
+
+// The private mappings in the same text that can hold pages of no file, in its order: all but
+// inaccessible ones. The variables of programs and libraries are schema::kDataOwner's.
+std::vector<PrivateMapping> parse_private(std::string_view maps);
+
+// Whose code is where, in the same text.
+std::vector<CodeOwner> parse_code_owners(std::string_view maps);
 
 // The stack of the first thread, in the same text; empty if there is none.
 base::AddressRange parse_first_stack(std::string_view maps);

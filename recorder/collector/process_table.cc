@@ -166,6 +166,9 @@ void ProcessTable::adopt_process(const Claim& claim) {
   auto merge = std::make_unique<RingMerge>(backlog_, view, static_cast<uint32_t>(claim.slot),
                                            tape->encoder(), base::monotonic_ns(), with_stacks);
   if (counts_sizes_) merge->count_sizes();
+  if (RecordedProcess* const parent = find_serial(claim.parent_serial)) {
+    merge->owners().inherit(parent->merge().owners());
+  }
   merge->note_code(traits.identity.code.mappings);
   manifest_.emplace_back();
   slot_of_serial_.emplace(traits.serial, claim.slot);

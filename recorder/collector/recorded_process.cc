@@ -166,9 +166,10 @@ void RecordedProcess::take_names() {
 void RecordedProcess::take_sample(size_t processes) {
   const uint64_t begin_ns = base::thread_cpu_ns();
   if (reading_->texts) {
-    schema::ProcessSample sample =
-        make_sample(*reading_->texts, merge_->live_set(),
-                    traits_.is_glibc ? &merge_->own_mappings() : nullptr, merge_->thread_blocks());
+    merge_->owners().name_callers(reading_->texts->code_owners);
+    schema::ProcessSample sample = make_sample(
+        *reading_->texts, merge_->live_set(), traits_.is_glibc ? &merge_->own_mappings() : nullptr,
+        merge_->thread_blocks(), merge_->owners(), inner_->raw_owner());
     resident_bytes_ = sample.resident_bytes;
     merge_->add_sample(std::move(sample), reading_ns_);
   }

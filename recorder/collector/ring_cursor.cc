@@ -57,7 +57,9 @@ bool RingCursor::decode() {
     const uint64_t segment_end = (tail_ / kSegmentWords + 1) * kSegmentWords;
     const auto available = static_cast<uint32_t>(std::min(segment_end, end_) - tail_);
     Record record;
-    switch (read_record(segment_of(tail_) + tail_ % kSegmentWords, available, record)) {
+    const ReadRecord kind =
+        read_record(segment_of(tail_) + tail_ % kSegmentWords, available, record);
+    switch (kind) {
       case ReadRecord::kSegmentEnd:
         tail_ = std::min(segment_end, end_);
         continue;
@@ -73,8 +75,10 @@ bool RingCursor::decode() {
         broken_ = true;
         continue;
       case ReadRecord::kSteering:
+      case ReadRecord::kMapping:
         order_ = std::max(order_, record.stamp);
-        call_ = to_steering_call(record, thread_);
+        call_ = kind == ReadRecord::kSteering ? to_steering_call(record, thread_)
+                                              : to_mapping_call(record, thread_);
         call_words_ = record.words;
         return has_call_ = true;
       case ReadRecord::kRecord:
@@ -97,7 +101,7 @@ bool RingCursor::decode() {
 
 void RingCursor::take(CallBatch& batch, uint64_t last_order, uint32_t most) {
   batch.count = 0;
-  if (peek() == nullptr || order_ > last_order || call_.steering) return;
+  if (peek() == nullptr || order_ > last_order || !call_.is_of_malloc()) return;
   batch.is_stamped = call_.stamp != 0;
   batch.ticks = batch.is_stamped ? 0 : call_.ticks;
   batch.events[0] = call_.event;

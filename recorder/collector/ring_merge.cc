@@ -174,7 +174,7 @@ bool RingMerge::is_read() const {
 RingMerge::Progress RingMerge::drain_unstamped(RingCursor& cursor, uint64_t last_event) {
   RingRun& run = shared_run();
   for (;;) {
-    while (cursor.is_at_steering() && cursor.order() == 0) write_steering(cursor);
+    while (cursor.is_at_other() && cursor.order() == 0) write_other(cursor);
     const CallRun calls = run.take(cursor, 0);
     if (calls.calls.empty()) break;
     write(calls, IfLive::kCount);
@@ -197,11 +197,11 @@ RingMerge::Progress RingMerge::drain_merged(uint64_t cut, uint64_t last_event) {
     heap_stale_ = false;
     while (!heap_.empty() && !heap_stale_) {
       if (tape_.events() >= last_event) return Progress::kMore;
-      if (heap_.front()->is_at_steering()) {
+      if (heap_.front()->is_at_other()) {
         std::ranges::pop_heap(heap_, is_later);
         RingCursor& cursor = *heap_.back();
         heap_.pop_back();
-        write_steering(cursor);
+        write_other(cursor);
         put_back(cursor, cut);
         continue;
       }
@@ -225,17 +225,25 @@ bool RingMerge::write_next(uint64_t cut) {
     most_ahead_ = std::max(most_ahead_ / 4, 1u);
     RingCursor& cursor = run.ring_of(written);
     // A hostile thread may have changed what it logged.
-    if (is_visible(cursor, cut) && !cursor.is_at_steering())
+    if (is_visible(cursor, cut) && !cursor.is_at_other())
       must_wait = !write_after_its_cause(cursor);
   }
   for (RingCursor* const cursor : run.rings()) put_back(*cursor, cut);
   return !must_wait;
 }
 
-void RingMerge::write_steering(RingCursor& cursor) {
+void RingMerge::write_other(RingCursor& cursor) {
   if (!ending_.empty()) [[unlikely]]
     write_ends();
-  tape_.add_steering(*cursor.peek()->steering);
+  const LoggedCall& call = *cursor.peek();
+  if (call.steering) {
+    tape_.add_steering(*call.steering);
+  } else {
+    owners_.note(*call.mapping);
+    schema::MappingCall kept = *call.mapping;
+    if (with_stacks_ == WithStacks::kNo) kept.caller = 0;
+    tape_.add_mapping_call(kept);
+  }
   cursor.pop();
 }
 

@@ -28,6 +28,7 @@
 #include "recorder/collector/call_batch.h"
 #include "recorder/collector/live_set.h"
 #include "recorder/collector/live_sizes.h"
+#include "recorder/collector/memory_owners.h"
 #include "recorder/collector/own_mappings.h"
 #include "recorder/collector/ring_cursor.h"
 #include "recorder/collector/ring_run.h"
@@ -68,6 +69,8 @@ class RingMerge {
 
   const LiveSet& live_set() const { return live_; }
   const OwnMappings& own_mappings() const { return own_mappings_; }
+  // Who mapped memory beside malloc.
+  MemoryOwners& owners() { return owners_; }
   // The bytes that its calls have asked for so far.
   uint64_t asked_bytes() const { return asked_bytes_; }
   // From now on, before the first call, sizes() are counted. Null: they are not.
@@ -201,7 +204,7 @@ class RingMerge {
   Progress drain_merged(uint64_t cut, uint64_t last_event);
   bool write_next(uint64_t cut);
   bool write_after_its_cause(RingCursor& cursor);
-  void write_steering(RingCursor& cursor);
+  void write_other(RingCursor& cursor);
   void put_back(RingCursor& cursor, uint64_t cut);
   Written write(const LoggedCall& call, const Turn& turn);
   // What to do with a call that hands out a block that is live.
@@ -226,6 +229,7 @@ class RingMerge {
   ThreadNames names_;
   LiveSet live_;
   OwnMappings own_mappings_;
+  MemoryOwners owners_;
   uint64_t asked_bytes_ = 0;
   std::unique_ptr<LiveSizes> sizes_;  // null: not counted
   StackTable stacks_;

@@ -150,6 +150,7 @@ Status SessionMemory::initialise(const SessionOptions& options) {
   board.layout_version = kLayoutVersion;
   board.follow = options.follow;
   board.on_full = options.on_full;
+  board.map_calls = options.map_calls;
   board.stack_frames = options.stack_frames;
   board.unwinding = options.unwinding;
   board.stack_bytes = options.stack_bytes;

@@ -23,6 +23,7 @@ struct SessionOptions {
   uint32_t stack_frames = 0;  // to record of each stack, at most kMostStackFrames; 0: no stacks
   Unwinding unwinding = Unwinding::kFramePointers;
   uint64_t stack_bytes = 0;  // Board::stack_bytes
+  MapCalls map_calls = MapCalls::kRecorded;
 };
 
 // What a process that joins maps. They stay the session's.

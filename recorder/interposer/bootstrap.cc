@@ -226,6 +226,10 @@ void find_operators() {
 
 }  // namespace
 
+bool is_allocator_prepared() {
+  return stage.load(std::memory_order_relaxed) == Stage::kResolved;
+}
+
 void prepare_allocator() {
   resolve();
 }

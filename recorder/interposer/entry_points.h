@@ -81,6 +81,7 @@ struct RealOperators {
 extern RealMalloc real_malloc;
 // Finds the real functions and joins the session, if not yet done.
 void prepare_allocator();
+bool is_allocator_prepared();
 extern RealOperators real_operators;
 
 // The bootstrap arena serves the calls made while the real functions are looked up: they are ours,

@@ -26,6 +26,10 @@ bool is_glibc() {
   return &gnu_get_libc_version != nullptr;
 }
 
+bool are_next_functions_known() {
+  return is_known.load(std::memory_order_acquire);
+}
+
 // Concurrent threads find, and write, the same values.
 const NextFunctions& next_functions() {
   if (is_known.load(std::memory_order_acquire)) return functions;

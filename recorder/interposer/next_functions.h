@@ -17,6 +17,13 @@ namespace heaptape::recorder {
   X(popen, FILE*, (const char*, const char*))                                                     \
   X(prctl, int, (int, unsigned long, unsigned long, unsigned long, unsigned long))                \
   X(syscall, long, (long, long, long, long, long, long, long))                                    \
+  X(mmap, void*, (void*, size_t, int, int, int, long))                                            \
+  X(munmap, int, (void*, size_t))                                                                 \
+  X(mremap, void*, (void*, size_t, size_t, int, void*))                                           \
+  X(mprotect, int, (void*, size_t, int))                                                          \
+  X(madvise, int, (void*, size_t, int))                                                           \
+  X(brk, int, (void*))                                                                            \
+  X(sbrk, void*, (long))                                                                          \
   X(dlopen, void*, (const char*, int))                                                            \
   X(dlclose, int, (void*))
 
@@ -30,6 +37,7 @@ struct NextFunctions {
 // Looks them up, once. Called with the first call to the allocator, so that children of fork, where
 // the loader's lock may be held forever, find them known.
 const NextFunctions& next_functions();
+bool are_next_functions_known();
 
 // Whether libc is glibc rather than musl.
 bool is_glibc();

@@ -61,7 +61,7 @@ void leave_thread_unrecorded();
 // The kind of a record, and whether losing it for lack of room is a loss.
 enum class RecordOf : uint8_t {
   kCall,
-  kFrame,  // of a call, which follows and counts its own loss
+  kOther,  // a frame of a call, which follows and counts its own loss; or none to malloc
 };
 
 // Like find_state(), with room for any record in the current segment; null if this one cannot be
@@ -157,6 +157,20 @@ inline void record_steering(schema::SteeringOp op, int64_t first, int64_t second
   if (record.stamped()) record.put(take_stamp(process.session));
   record.put(static_cast<uint64_t>(first));
   record.put(static_cast<uint64_t>(second));
+  record.publish();
+}
+
+// After a call that maps memory, before one that gives it back. Its loss is not counted.
+inline void record_mapping(schema::MappingOp op, uint64_t address, uint64_t bytes, uint64_t detail,
+                           const void* caller) {
+  RecordWriter record(RecordOf::kOther);
+  if (!record.ok()) [[unlikely]]
+    return;
+  record.put(mapping_word(address, record.stamped()));
+  if (record.stamped()) record.put(take_stamp(process.session));
+  record.put(bytes);
+  record.put(detail);
+  record.put(reinterpret_cast<uint64_t>(caller) << kAddressShift | static_cast<uint64_t>(op));
   record.publish();
 }
 

@@ -11,7 +11,7 @@ uint32_t number_of(StackLog& log, uint32_t caller, uintptr_t return_address) {
   const uint32_t known = log.numbers_in_ring.find(caller, return_address);
   if (known != 0) return known;
   if (!log.numbers_in_ring.make_room()) return 0;
-  RecordWriter record(RecordOf::kFrame);
+  RecordWriter record(RecordOf::kOther);
   if (!record.ok()) return 0;
   record.put(frame_word(caller));
   record.put(return_address);

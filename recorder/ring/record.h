@@ -11,6 +11,10 @@
 //
 //   op << 8 | stamped << 6 | kSteeringOp   [stamp]   first argument   second argument
 //
+// Neither is a call that maps memory (schema::MappingOp). It has the words
+//
+//   address << 8 | stamped << 6 | kMappingOp   [stamp]   bytes   detail   caller << 8 | op
+//
 // In addition, the beginning of a segment has its time: one word, the TSC << 8 | kTimeMarkOp; a
 // word kSegmentEndOp ends a segment that has no room for the next record; and each frame of a stack
 // precedes the first stack that has it:
@@ -30,6 +34,7 @@
 #include <cstdint>
 
 #include "recorder/ring/session_layout.h"
+#include "schema/tape/mapping_op.h"
 #include "schema/tape/op.h"
 #include "schema/tape/steering_op.h"
 
@@ -41,7 +46,8 @@ using schema::OpKind;
 inline constexpr uint64_t kStampedFlag = 1u << 6;
 inline constexpr uint64_t kOpMask = kStampedFlag - 1;
 inline constexpr uint64_t kStackFlag = 1u << 7;
-inline constexpr uint64_t kSteeringOp = 59;  // not an op, nor are the next three
+inline constexpr uint64_t kMappingOp = 58;  // not an op, nor are the next four
+inline constexpr uint64_t kSteeringOp = 59;
 inline constexpr uint64_t kSegmentEndOp = 60;
 inline constexpr uint64_t kFrameOp = 61;
 inline constexpr uint64_t kTimeMarkOp = 62;
@@ -61,6 +67,10 @@ constexpr uint64_t frame_word(uint32_t caller) {
 constexpr uint64_t steering_word(schema::SteeringOp op, bool stamped) {
   return uint64_t{static_cast<uint8_t>(op)} << kAddressShift | (stamped ? kStampedFlag : 0) |
          kSteeringOp;
+}
+
+constexpr uint64_t mapping_word(uint64_t address, bool stamped) {
+  return address << kAddressShift | (stamped ? kStampedFlag : 0) | kMappingOp;
 }
 
 constexpr uint64_t time_mark(uint64_t ticks) {
@@ -121,8 +131,18 @@ struct Record {
 
 // For a time mark, `stamp` has the low 56 bits of the TSC; for a frame, `stack` has the caller and
 // `address` the return address; for a call that steers the allocator, `address` has its op, and
-// `size` and `old_address` the arguments.
-enum class ReadRecord : uint8_t { kRecord, kTimeMark, kFrame, kSteering, kSegmentEnd, kCorrupt };
+// `size` and `old_address` the arguments; for one that maps memory, `address` and `size` are the
+// range (any values), `alignment` has the detail, `stack` its MappingOp and `old_address` the
+// caller.
+enum class ReadRecord : uint8_t {
+  kRecord,
+  kTimeMark,
+  kFrame,
+  kSteering,
+  kMapping,
+  kSegmentEnd,
+  kCorrupt
+};
 
 // Reads a word that the producer may change at any time, once, so that the checked value is the one
 // used.
@@ -159,6 +179,20 @@ inline ReadRecord read_record(const uint64_t* words, uint32_t available, Record&
     record.size = load_word(words + record.words - 2);
     record.old_address = load_word(words + record.words - 1);
     return ReadRecord::kSteering;
+  }
+  if (stored == kMappingOp) [[unlikely]] {
+    const bool is_stamped = (first & kStampedFlag) != 0;
+    record.words = is_stamped ? 5 : 4;
+    if (record.words > available) return ReadRecord::kCorrupt;
+    const uint64_t last = load_word(words + record.words - 1);
+    if (schema::mapping_op_name(last & 0xff) == nullptr) return ReadRecord::kCorrupt;
+    record.address = first >> kAddressShift;
+    record.stamp = is_stamped ? load_word(words + 1) : 0;
+    record.size = load_word(words + record.words - 3);
+    record.alignment = load_word(words + record.words - 2);
+    record.stack = last & 0xff;
+    record.old_address = last >> kAddressShift;
+    return ReadRecord::kMapping;
   }
   const RecordShape& shape = kRecordShapes.rows[first & 0xff];
   if (shape.words == 0 || shape.words > available) return ReadRecord::kCorrupt;

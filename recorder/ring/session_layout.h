@@ -67,6 +67,8 @@ inline constexpr uint32_t kLongPatienceMs = 1000;
 
 enum class Follow : uint32_t { kNone = 0, kFork = 1, kAll = 2 };
 enum class OnFull : uint32_t { kBlock = 0, kDrop = 1 };
+// Whether calls that map memory are recorded: schema::MappingCall.
+enum class MapCalls : uint32_t { kRecorded = 0, kIgnored = 1 };
 // How threads stamp their records once a process has more than one.
 enum class Clock : uint32_t { kTsc = 0, kCounter = 1 };
 
@@ -98,7 +100,8 @@ struct alignas(64) Board {
   Follow follow;
   OnFull on_full;
   Clock clock;
-  uint32_t stack_frames;          // to record of each stack, at most kMostStackFrames; 0: no stacks
+  uint32_t stack_frames;  // to record of each stack, at most kMostStackFrames; 0: no stacks
+  MapCalls map_calls;
   uint64_t ticks_per_ms;          // of the TSC; 0 if unknown
   std::atomic<uint32_t> stopped;  // 1: the session is over, record nothing more
   Unwinding unwinding;

@@ -9,6 +9,7 @@
 
 #include "base/address/address_range.h"
 #include "schema/owned_memory.h"
+#include "schema/tape/mapping_op.h"
 #include "schema/tape/op.h"
 #include "schema/tape/steering_op.h"
 
@@ -67,6 +68,22 @@ struct SteeringCall {
   int64_t second = 0;
 
   bool operator==(const SteeringCall&) const = default;
+};
+
+// "After `event` calls, the program mapped memory itself", or gave it back: mmap(2), munmap(2),
+// mprotect(2), madvise(2), brk(2). Only calls that succeeded, and none that malloc makes. A call of
+// mremap(2) is an unmapping and a mapping.
+struct MappingCall {
+  uint64_t event = 0;   // number of calls so far
+  uint32_t thread = 0;  // dense index, as in Event
+  MappingOp op = MappingOp::kMap;
+  base::AddressRange range;  // that it names, or gets; begins below base::kAddressLimit
+  // Of kMap the protection, and above 32 bits the flags; of kProtect the protection; of kAdvise the
+  // advice.
+  uint64_t detail = 0;
+  uint64_t caller = 0;  // the return address of the call
+
+  bool operator==(const MappingCall&) const = default;
 };
 
 // A mark's name has letters, digits, '-', '_' and '.', and begins with a letter or a digit, so that

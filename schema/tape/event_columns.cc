@@ -57,6 +57,7 @@ void set_columns(wire::EventChunk::Builder out, const EventColumns& in, SizeClas
   if (!in.ends.empty()) set_column(out.initEnds(), wire::Encoding::VARINT, in.ends.bytes());
   if (!in.steering.empty())
     set_column(out.initSteering(), wire::Encoding::VARINT, in.steering.bytes());
+  if (!in.mapped.empty()) set_column(out.initMapped(), wire::Encoding::VARINT, in.mapped.bytes());
   auto samples = out.initSamples(static_cast<unsigned>(in.samples.size()));
   for (unsigned i = 0; i < samples.size(); ++i) write_sample(samples[i], in.samples[i]);
   if (!in.marks.empty()) write_marks(out, in.marks);
@@ -104,6 +105,7 @@ base::Status take_columns(wire::EventChunk::Reader in, EventColumns& out) {
   HEAPTAPE_RETURN_IF_ERROR(take_column(in.getTimes(), Encoding::VARINT, out.times));
   HEAPTAPE_RETURN_IF_ERROR(take_column(in.getEnds(), Encoding::VARINT, out.ends));
   HEAPTAPE_RETURN_IF_ERROR(take_column(in.getSteering(), Encoding::VARINT, out.steering));
+  HEAPTAPE_RETURN_IF_ERROR(take_column(in.getMapped(), Encoding::VARINT, out.mapped));
   for (const auto sample : in.getSamples()) out.samples.push_back(read_sample(sample));
   out.marks = read_marks(in);
   HEAPTAPE_RETURN_IF_ERROR(take_column(in.getStacks(), Encoding::VARINT, out.stacks));

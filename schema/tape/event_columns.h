@@ -27,7 +27,7 @@ enum class Effort : uint8_t { kLow, kFull };
 
 struct EventColumns {
   ColumnWriter ops, sizes, ages, high_ages, freed, alignments, threads, times, ends, stacks, frames,
-      steering;
+      steering, mapped;
   // By size classes: those of size_classes, or all in a trial.
   std::array<ColumnWriter, kSizeClassKinds> addresses;
   std::vector<CodeMapping> mappings;
@@ -46,7 +46,8 @@ struct EventColumns {
 
   bool empty() const {
     return count == 0 && samples.empty() && marks.empty() && times.empty() && ends.empty() &&
-           stacks.empty() && frames.empty() && mappings.empty() && steering.empty();
+           stacks.empty() && frames.empty() && mappings.empty() && steering.empty() &&
+           mapped.empty();
   }
   // A tape without stacks has no columns for them.
   bool has_stacks() const {
@@ -55,11 +56,11 @@ struct EventColumns {
   std::span<const uint8_t> addresses_by(SizeClasses classes) const {
     return addresses[static_cast<size_t>(classes)].bytes();
   }
-  static constexpr size_t kColumns = 12 + kSizeClassKinds;
+  static constexpr size_t kColumns = 13 + kSizeClassKinds;
   std::array<ColumnWriter*, kColumns> columns() {
-    return {&ops,          &sizes,        &ages,         &high_ages,  &freed,
-            &addresses[0], &addresses[1], &addresses[2], &alignments, &threads,
-            &times,        &ends,         &stacks,       &frames,     &steering};
+    return {&ops,          &sizes,        &ages,       &high_ages, &freed, &addresses[0],
+            &addresses[1], &addresses[2], &alignments, &threads,   &times, &ends,
+            &stacks,       &frames,       &steering,   &mapped};
   }
   // The size of all columns, without samples, marks and mappings.
   size_t bytes();

@@ -1,6 +1,7 @@
 #include "schema/tape/event_decoder.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "base/address/address_range.h"
@@ -63,6 +64,8 @@ base::Status EventDecoder::load_columns() {
                             open_column(chunk.getEnds(), Encoding::VARINT, "thread-end"));
   HEAPTAPE_ASSIGN_OR_RETURN(ColumnReader steering,
                             open_column(chunk.getSteering(), Encoding::VARINT, "steering"));
+  HEAPTAPE_ASSIGN_OR_RETURN(ColumnReader mapped,
+                            open_column(chunk.getMapped(), Encoding::VARINT, "mapping-call"));
   HEAPTAPE_ASSIGN_OR_RETURN(stacks_, open_column(chunk.getStacks(), Encoding::VARINT, "stack"));
   HEAPTAPE_ASSIGN_OR_RETURN(ColumnReader frames,
                             open_column(chunk.getFrames(), Encoding::VARINT, "frame"));
@@ -74,6 +77,7 @@ base::Status EventDecoder::load_columns() {
   marks_ = read_marks(chunk);
   HEAPTAPE_RETURN_IF_ERROR(load_times(times));
   HEAPTAPE_RETURN_IF_ERROR(load_steering(steering));
+  HEAPTAPE_RETURN_IF_ERROR(load_mapped(mapped));
   return load_ends(ends);
 }
 
@@ -153,6 +157,36 @@ base::Status EventDecoder::load_steering(ColumnReader column) {
     if (!is_valid_steering_op(op)) continue;
     steering_.push_back({first_event_ + events, static_cast<uint32_t>(thread),
                          static_cast<SteeringOp>(op), unzigzag(first), unzigzag(second)});
+  }
+  return {};
+}
+
+// Calls that a later version records, and addresses that none has, are left out.
+base::Status EventDecoder::load_mapped(ColumnReader column) {
+  uint64_t events = 0;  // of the chunk, before the call
+  uint64_t begin = 0;
+  uint64_t caller = 0;
+  size_t count = 0;
+  while (!column.at_end()) {
+    std::array<uint64_t, 7> values;
+    for (uint64_t& value : values) {
+      if (!column.get(value)) return base::Error::damaged("its mapping-call column is cut short");
+    }
+    const auto [more_events, thread, op, distance, bytes, detail, caller_distance] = values;
+    if (more_events > count_ - events || thread > UINT32_MAX || ++count > kMostMappedPerChunk) {
+      return base::Error::damaged("its mapping-call column is wrong");
+    }
+    events += more_events;
+    begin += static_cast<uint64_t>(unzigzag(distance));
+    caller += static_cast<uint64_t>(unzigzag(caller_distance));
+    if (op > UINT8_MAX || mapping_op_name(op) == nullptr) continue;
+    if (begin >= base::kAddressLimit || bytes > base::kAddressLimit - begin) continue;
+    mapped_.push_back({first_event_ + events,
+                       static_cast<uint32_t>(thread),
+                       static_cast<MappingOp>(op),
+                       {begin, begin + bytes},
+                       detail,
+                       caller});
   }
   return {};
 }

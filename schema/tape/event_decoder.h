@@ -38,6 +38,7 @@ class EventDecoder {
   const std::vector<TimeSample>& times() const { return times_; }
   const std::vector<ThreadEnd>& ends() const { return ends_; }
   const std::vector<SteeringCall>& steering() const { return steering_; }
+  const std::vector<MappingCall>& mapped() const { return mapped_; }
   const std::vector<ProcessSample>& samples() const { return samples_; }
   const std::vector<Mark>& marks() const { return marks_; }
   bool has_stacks() const { return has_stacks_; }
@@ -70,6 +71,7 @@ class EventDecoder {
   base::Status load_times(ColumnReader column);
   base::Status load_ends(ColumnReader column);
   base::Status load_steering(ColumnReader column);
+  base::Status load_mapped(ColumnReader column);
   base::Status load_frames(ColumnReader column);
   base::Status read_block(std::span<Event> out);
   base::Status read_values(size_t events, BlockValues& values);
@@ -92,6 +94,7 @@ class EventDecoder {
   std::vector<TimeSample> times_;
   std::vector<ThreadEnd> ends_;
   std::vector<SteeringCall> steering_;
+  std::vector<MappingCall> mapped_;
   std::vector<ProcessSample> samples_;
   std::vector<Mark> marks_;
   ColumnReader stacks_;

@@ -230,6 +230,21 @@ void EventEncoder::add_steering(const SteeringCall& call) {
   sample_bytes_ += columns_.steering.bytes().size() - before;
 }
 
+void EventEncoder::add_mapping_call(const MappingCall& call) {
+  const size_t before = columns_.mapped.bytes().size();
+  columns_.mapped.put(columns_.count - mapped_count_);
+  columns_.mapped.put(call.thread);
+  columns_.mapped.put(static_cast<uint64_t>(call.op));
+  columns_.mapped.put(zigzag(static_cast<int64_t>(call.range.begin - last_mapped_)));
+  columns_.mapped.put(call.range.bytes());
+  columns_.mapped.put(call.detail);
+  columns_.mapped.put(zigzag(static_cast<int64_t>(call.caller - last_mapper_)));
+  mapped_count_ = columns_.count;
+  last_mapped_ = call.range.begin;
+  last_mapper_ = call.caller;
+  sample_bytes_ += columns_.mapped.bytes().size() - before;
+}
+
 void EventEncoder::add_sample(ProcessSample sample) {
   sample_bytes_ += sizeof sample + sample.regions.size() * sizeof sample.regions[0];
   columns_.samples.push_back(std::move(sample));
@@ -257,6 +272,8 @@ EventColumns EventEncoder::take() {
   time_count_ = 0;
   end_count_ = 0;
   steering_count_ = 0;
+  mapped_count_ = 0;
+  last_mapped_ = last_mapper_ = 0;
   chunk_time_ns_ = 0;
   return std::exchange(columns_, std::move(next));
 }

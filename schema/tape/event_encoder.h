@@ -30,7 +30,8 @@ class EventEncoder {
   uint32_t room() const { return kEventsPerChunk - columns_.count; }
   uint64_t first_event() const { return columns_.first_event; }
   uint64_t number() const { return columns_.number; }
-  // On the tape, before compression, of samples, marks, steering calls, frames and mappings.
+  // On the tape, before compression, of samples, marks, steering and mapping calls, frames and
+  // mappings.
   uint64_t sample_bytes() const { return sample_bytes_; }
 
   // False when an address is not a multiple of the unit: end the chunk, lower the unit, go on.
@@ -75,6 +76,7 @@ class EventEncoder {
   void add_end(uint32_t thread);
   // After the calls so far, whatever call.event says.
   void add_steering(const SteeringCall& call);
+  void add_mapping_call(const MappingCall& call);
   // sample.event must be the number of calls written so far on the whole tape.
   void add_sample(ProcessSample sample);
   // So must mark.event.
@@ -144,6 +146,9 @@ class EventEncoder {
   uint32_t time_count_ = 0;       // columns_.count at the last time sample
   uint32_t end_count_ = 0;        // columns_.count at the last thread end
   uint32_t steering_count_ = 0;   // columns_.count at the last steering call
+  uint32_t mapped_count_ = 0;     // the same of mapping calls
+  uint64_t last_mapped_ = 0;      // where the range of the last one of the chunk begins
+  uint64_t last_mapper_ = 0;      // its caller
   uint64_t last_time_event_ = 0;  // calls on the tape at the last time sample
   uint64_t last_time_ns_ = 0;     // of the tape so far
   uint64_t chunk_time_ns_ = 0;    // of this chunk; a chunk's first sample counts from 0

@@ -92,6 +92,9 @@ struct EventChunk {
   # that steers the allocator: mallopt, malloc_trim, mallctl
   steering @21 :Column;
   domains @22 :Column;      # which of several allocators of the process a call went to
+  # sevens: calls since the last one, thread, op of mapping_op.h, where the range begins - where the
+  # last one's does, its bytes, its detail, and the return address - that of the last one
+  mapped @23 :Column;
 }
 
 # What came to a chunk since the part before, while the chunk is being filled. Only in unfinished

@@ -31,6 +31,11 @@ void TapeEncoder::add_steering(const SteeringCall& call) {
   if (encoder_.sample_bytes() > kSampleBytesPerChunk) flush();
 }
 
+void TapeEncoder::add_mapping_call(const MappingCall& call) {
+  encoder_.add_mapping_call(call);
+  if (encoder_.sample_bytes() > kSampleBytesPerChunk) flush();
+}
+
 void TapeEncoder::add_mark(std::string name, uint64_t time_ns) {
   encoder_.add_mark({events(), time_ns, std::move(name)});
   if (encoder_.sample_bytes() > kSampleBytesPerChunk) flush();

@@ -42,6 +42,7 @@ class TapeEncoder {
   void add_end(uint32_t thread) { encoder_.add_end(thread); }
   // After the events so far, whatever call.event says.
   void add_steering(const SteeringCall& call);
+  void add_mapping_call(const MappingCall& call);
   // Sets sample.event to the number of events so far.
   void add_sample(ProcessSample sample);
   // After the events so far. `time_ns` as add_time() has it.

@@ -128,7 +128,7 @@ base::Result<bool> TapeReader::load_next_chunk() {
     uint64_t chunk_bytes = 0;
     const base::Status loaded = load_chunk(chunk, chunk_bytes);
     chunks_end_ = std::max(chunks_end_, chunk.offset + chunk_bytes);
-    next_time_ = next_end_ = next_steering_ = next_sample_ = next_mark_ = 0;
+    next_time_ = next_end_ = next_steering_ = next_mapped_ = next_sample_ = next_mark_ = 0;
     if (loaded.ok()) return true;
     decoder_ = EventDecoder();
     HEAPTAPE_RETURN_IF_ERROR(
@@ -156,6 +156,7 @@ base::Status TapeReader::read(EventBatch& batch, size_t max_events) {
   batch.times.clear();
   batch.thread_ends.clear();
   batch.steering.clear();
+  batch.mapped.clear();
   batch.next_time.reset();
   batch.samples.clear();
   batch.marks.clear();
@@ -233,6 +234,10 @@ void TapeReader::take_samples(EventBatch& batch) {
   while (next_steering_ < steering.size() && steering[next_steering_].event <= end) {
     batch.steering.push_back(steering[next_steering_++]);
   }
+  const auto& mapped = decoder_.mapped();
+  while (next_mapped_ < mapped.size() && mapped[next_mapped_].event <= end) {
+    batch.mapped.push_back(mapped[next_mapped_++]);
+  }
   if (next_time_ < times.size()) batch.next_time = times[next_time_];
   const auto& samples = decoder_.samples();
   while (next_sample_ < samples.size() && samples[next_sample_].event <= end) {
@@ -248,6 +253,7 @@ void TapeReader::take_all_samples(EventBatch& batch) {
   std::ranges::copy(decoder_.times(), std::back_inserter(batch.times));
   std::ranges::copy(decoder_.ends(), std::back_inserter(batch.thread_ends));
   std::ranges::copy(decoder_.steering(), std::back_inserter(batch.steering));
+  std::ranges::copy(decoder_.mapped(), std::back_inserter(batch.mapped));
   std::ranges::copy(decoder_.samples(), std::back_inserter(batch.samples));
   std::ranges::copy(decoder_.marks(), std::back_inserter(batch.marks));
 }

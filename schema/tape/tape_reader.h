@@ -24,12 +24,13 @@ struct EventBatch {
   std::optional<TimeSample> next_time;  // the sample behind these, if their chunk has one
   std::vector<ThreadEnd> thread_ends;
   std::vector<SteeringCall> steering;
+  std::vector<MappingCall> mapped;
   std::vector<ProcessSample> samples;
   std::vector<Mark> marks;
 
   bool empty() const {
     return events.empty() && times.empty() && thread_ends.empty() && samples.empty() &&
-           marks.empty() && steering.empty();
+           marks.empty() && steering.empty() && mapped.empty();
   }
 };
 
@@ -106,6 +107,7 @@ class TapeReader {
   size_t next_time_ = 0;      // in decoder_.times()
   size_t next_end_ = 0;       // in decoder_.ends()
   size_t next_steering_ = 0;  // in decoder_.steering()
+  size_t next_mapped_ = 0;    // in decoder_.mapped()
   size_t next_sample_ = 0;    // in decoder_.samples()
   size_t next_mark_ = 0;      // in decoder_.marks()
 };

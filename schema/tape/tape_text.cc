@@ -3,6 +3,7 @@
 #include <malloc.h>
 
 #include <charconv>
+#include <cinttypes>
 
 #include "base/display_text.h"
 #include "base/number_text.h"
@@ -182,6 +183,35 @@ void append_steering(std::string& out, TextFormat format, const SteeringCall& ca
   out += base::json_string(info.name);
   if (info.arguments > 0) out += ",\"first\":" + std::to_string(call.first);
   if (info.arguments > 1) out += ",\"second\":" + std::to_string(call.second);
+  out += "}\n";
+}
+
+void append_mapping_call(std::string& out, TextFormat format, const MappingCall& call) {
+  const char* const name = mapping_op_name(static_cast<uint64_t>(call.op));
+  if (format == TextFormat::kText) {
+    out += base::format_text(
+        "%" PRIu64 " t%" PRIu32 " %s(0x%" PRIx64 ", %" PRIu64 ", 0x%" PRIx64 ")", call.event,
+        call.thread, name, call.range.begin, call.range.bytes(), call.detail);
+    if (call.caller != 0) out += base::format_text(" from 0x%" PRIx64, call.caller);
+    out += '\n';
+    return;
+  }
+  out += "{\"n\":";
+  append_number(out, call.event);
+  append_field(out, "thread");
+  append_number(out, call.thread);
+  append_field(out, "mapping");
+  out += base::json_string(name);
+  append_field(out, "begin");
+  append_number(out, call.range.begin);
+  append_field(out, "bytes");
+  append_number(out, call.range.bytes());
+  append_field(out, "detail");
+  append_number(out, call.detail);
+  if (call.caller != 0) {
+    append_field(out, "caller");
+    append_number(out, call.caller);
+  }
   out += "}\n";
 }
 

@@ -26,6 +26,7 @@ class TapeWriter : private ChunkSink {
   void add_time(uint64_t time_ns) { encoder_.add_time(time_ns); }
   void add_end(uint32_t thread) { encoder_.add_end(thread); }
   void add_steering(const SteeringCall& call) { encoder_.add_steering(call); }
+  void add_mapping_call(const MappingCall& call) { encoder_.add_mapping_call(call); }
   void add_sample(ProcessSample sample) { encoder_.add_sample(std::move(sample)); }
   void add_mark(std::string name, uint64_t time_ns) { encoder_.add_mark(std::move(name), time_ns); }
   void save() { encoder_.save(); }

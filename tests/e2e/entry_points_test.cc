@@ -14,10 +14,15 @@ std::string without_number(const std::string& line) {
   return line.substr(line.find(' ') + 1);
 }
 
+// Without what an allocator maps when it is loaded.
 std::vector<std::string> calls_of(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(without_number(line));
+  for (std::string line; std::getline(in, line);) {
+    if (line.find(" mmap(") == line.npos && line.find(" brk+(") == line.npos) {
+      lines.push_back(without_number(line));
+    }
+  }
   return lines;
 }
 

@@ -20,6 +20,8 @@ const Names kEntryPoints = {
     // libc
     "malloc", "calloc", "realloc", "reallocarray", "free", "aligned_alloc", "posix_memalign",
     "memalign", "valloc", "pvalloc", "mallopt", "malloc_trim",
+    // memory beside malloc
+    "mmap", "mmap64", "munmap", "mremap", "mprotect", "madvise", "brk", "sbrk",
     // new: plain, nothrow, aligned, aligned nothrow; of one object, of an array
     "_Znwm", "_ZnwmRKSt9nothrow_t", "_ZnwmSt11align_val_t", "_ZnwmSt11align_val_tRKSt9nothrow_t",
     "_Znam", "_ZnamRKSt9nothrow_t", "_ZnamSt11align_val_t", "_ZnamSt11align_val_tRKSt9nothrow_t",

@@ -1,5 +1,6 @@
 // What a recording tells of the memory of the whole process.
 #include <filesystem>
+#include <map>
 #include <regex>
 
 #include "schema/report/report_figures.h"
@@ -42,8 +43,111 @@ TEST_F(ProcessMemory, OfMallocIsNotWhatTheProgramMappedBesideAnArena) {
   EXPECT_GT(sample.resident_bytes, 24 * kMiB);
   ASSERT_TRUE(sample.parts.malloc_bytes);
   EXPECT_LT(*sample.parts.malloc_bytes, kMiB / 2);
-  const std::string explain = output("explain", {"-a", "recorded", "--at", "end"});
+  std::string explain = output("explain", {"-a", "recorded", "--at", "end"});
+  const std::string owner = " + joined_mapping 24.0 MiB";
+  ASSERT_NE(explain.find(owner), std::string::npos) << explain;
+  explain.erase(explain.find(owner), owner.size());
   EXPECT_EQ(explain.find("24.0 MiB"), std::string::npos) << explain;
+}
+
+// MiB by owner, rounded, and that of malloc and of stacks, too.
+std::map<std::string, uint64_t> owned(const schema::ProcessSample& sample) {
+  std::map<std::string, uint64_t> mebibytes;
+  const auto add = [&](const std::string& owner, uint64_t bytes) {
+    if (const uint64_t rounded = (bytes + kMiB / 2) / kMiB; rounded != 0)
+      mebibytes[owner] = rounded;
+  };
+  add("(malloc)", sample.parts.malloc_bytes.value_or(0));
+  add("(stacks)", sample.parts.stack_bytes.value_or(0));
+  for (const schema::OwnedMemory& memory : sample.parts.owners) add(memory.owner, memory.bytes);
+  return mebibytes;
+}
+using Owned = std::map<std::string, uint64_t>;
+
+uint64_t known_bytes(const schema::ProcessSample& sample) {
+  uint64_t bytes = sample.parts.malloc_bytes.value_or(0) + sample.parts.stack_bytes.value_or(0);
+  for (const schema::OwnedMemory& memory : sample.parts.owners) bytes += memory.bytes;
+  return bytes;
+}
+
+TEST_F(ProcessMemory, IsOfThoseWhoMappedIt) {
+  ASSERT_EQ(record({target_path("mappings")}).status, 0);
+  EXPECT_EQ(owned(largest()), (Owned{{"libmapper", 12}, {"mappings", 8}, {"data", 6}}));
+  EXPECT_GE(known_bytes(largest()), largest().resident_bytes / 100 * 98);
+}
+
+TEST_F(ProcessMemory, IsOfThoseWhoMovedTheBreak) {
+  ASSERT_EQ(record({target_path("mappings"), "break"}).status, 0);
+  Owned parts = owned(largest());
+  // It joins malloc's heap, where that has blocks.
+  EXPECT_EQ(parts["libmapper"] + parts["(malloc)"], 14u);
+}
+
+TEST_F(ProcessMemory, IsCalledWhatTheProgramCallsIt) {
+  const Ended ended = record({target_path("mappings"), "name"});
+  if (ended.status == 77) GTEST_SKIP() << "this kernel has no names of memory";
+  ASSERT_EQ(ended.status, 0) << ended.describe();
+  EXPECT_EQ(owned(largest()),
+            (Owned{{"libmapper", 12}, {"mappings", 8}, {"data", 6}, {"my_heap", 4}}));
+}
+
+TEST_F(ProcessMemory, IsNobodysIfNoHookSawItMapped) {
+  ASSERT_EQ(record({target_path("mappings"), "raw"}).status, 0);
+  const schema::ProcessSample sample = largest();
+  EXPECT_EQ(owned(sample), (Owned{{"libmapper", 12}, {"mappings", 8}, {"data", 6}}));
+  EXPECT_NEAR(static_cast<double>(sample.resident_bytes - known_bytes(sample)), 4.0 * kMiB,
+              kMiB / 2);
+}
+
+TEST_F(ProcessMemory, IsInheritedByChildren) {
+  ASSERT_EQ(record({target_path("mappings"), "fork"}).status, 0);
+  const std::vector<Tape> tapes = read_tapes();
+  ASSERT_EQ(tapes.size(), 2u);
+  ASSERT_TRUE(tapes[1].summary.largest_sample);
+  EXPECT_EQ(owned(*tapes[0].summary.largest_sample),
+            (Owned{{"libmapper", 12}, {"mappings", 8}, {"data", 6}}));
+  EXPECT_EQ(owned(*tapes[1].summary.largest_sample),
+            (Owned{{"libmapper", 8}, {"mappings", 8}, {"data", 6}}));
+}
+
+// jemalloc maps its memory by the same functions.
+TEST_F(ProcessMemory, OfMallocIsNotThatOfItsLibrary) {
+  const Ended ended = record(CommandLine{.words = {target_path("beside_malloc"), "24", "12", "40"},
+                                         .environment = {"LD_PRELOAD=libjemalloc.so.2"}});
+  ASSERT_EQ(ended.status, 0) << ended.describe();
+  Owned parts = owned(largest());
+  EXPECT_EQ(parts["beside_malloc"], 40u);
+  EXPECT_EQ(parts["libjemalloc"], 0u);
+}
+
+TEST_F(ProcessMemory, IsMappedByCallsThatTheTapeHas) {
+  ASSERT_EQ(record({target_path("mappings")}).status, 0);
+  const std::string calls = dump();
+  for (const char* const call :
+       {"t0 mmap(0x100100000000, 12582912, 0x2200000003)", "t0 mmap(0x100200000000, 8388608, ",
+        "t0 munmap(0x100200200000, 3145728, 0x0)", "t0 munmap(0x100300000000, 3145728, 0x0)",
+        "t0 mmap(0x100400000000, 3145728, 0x0)"}) {
+    EXPECT_NE(calls.find(call), std::string::npos) << call << " is not in\n" << calls;
+  }
+  EXPECT_TRUE(verifies());
+}
+
+TEST_F(ProcessMemory, IsNobodysWithoutItsCalls) {
+  ASSERT_EQ(record({target_path("mappings")}, {"--mmap", "off"}).status, 0);
+  EXPECT_EQ(owned(largest()), (Owned{{"data", 6}}));
+  EXPECT_EQ(dump().find("mmap"), std::string::npos);
+}
+
+TEST_F(ProcessMemory, IsMappedAsWithoutARecorder) {
+  EXPECT_RECORDING_CHANGES_NOTHING(CommandLine{.words = {target_path("mapping_results")}});
+  const std::string calls = dump();
+  // From before the first call to malloc.
+  EXPECT_NE(calls.find(" mmap(0x100000000000, 65536, "), std::string::npos) << calls;
+  EXPECT_NE(calls.find(" mprotect(0x100000000000, 4096, 0x1)"), std::string::npos) << calls;
+  EXPECT_NE(calls.find(" madvise(0x100000001000, 4096, 0x4)"), std::string::npos) << calls;
+  EXPECT_NE(calls.find(" brk+("), std::string::npos) << calls;
+  EXPECT_NE(calls.find(" brk-("), std::string::npos) << calls;
+  EXPECT_EQ(calls.find("12345"), std::string::npos) << calls;
 }
 
 // The program makes a few pages resident after the last sample, as it reads its own figures.
@@ -71,7 +175,7 @@ TEST_F(ProcessMemory, HasStacksOfThreadsBesideMalloc) {
   EXPECT_NEAR(static_cast<double>(*with.parts.stack_bytes), 10.0 * kMiB, kSlack);
   EXPECT_NEAR(static_cast<double>(with.resident_bytes),
               static_cast<double>(without.resident_bytes) + 10.0 * kMiB, kSlack);
-  EXPECT_NE(output("info", {}).find(" (stacks "), std::string::npos);
+  EXPECT_NE(output("info", {}).find(" + stacks 10."), std::string::npos);
 }
 
 // Which has size classes of 1,024 bytes and 12 MiB.

@@ -48,6 +48,7 @@ struct Contents {
   std::vector<std::vector<uint64_t>> stacks;  // return addresses of each event, the innermost first
   std::vector<schema::TimeSample> times;
   std::vector<schema::ThreadEnd> ends;
+  std::vector<schema::MappingCall> mapped;
   std::vector<schema::ProcessSample> samples;
   std::vector<schema::Mark> marks;
 
@@ -79,6 +80,7 @@ Contents contents_of(const std::string& path) {
     add(all.events, batch.events);
     add(all.times, batch.times);
     add(all.ends, batch.thread_ends);
+    add(all.mapped, batch.mapped);
     add(all.samples, batch.samples);
     add(all.marks, batch.marks);
   }
@@ -132,6 +134,11 @@ class Copies : public testing::Test {
     if (random_.chance(400)) {
       const uint64_t begin = 0x555555559000 + 0x1000 * random_.below(50);
       writer.add_sample({0, time_ns, 1 << 20, {{begin, begin + 0x1000}}, {7, 8, 9, 10}});
+    }
+    if (random_.chance(400)) {
+      const uint64_t begin = 0x555555559000 + 0x1000 * random_.below(50);
+      writer.add_mapping_call(
+          {.range = {begin, begin + 0x2000}, .detail = random_.below(9), .caller = begin + 5});
     }
   }
 
@@ -338,6 +345,13 @@ class ScrubbedCopies : public Copies {
     keep(whole_.ends, part.ends);
     keep(whole_.samples, part.samples);
     keep(whole_.marks, part.marks);
+    for (schema::MappingCall call : whole_.mapped) {
+      if ((from > 1 && call.event < from) || call.event > until) continue;
+      call.event = call.event - (from - 1) + births.size();
+      call.range = {call.range.begin + shift, call.range.end + shift};
+      call.caller += shift;
+      part.mapped.push_back(call);
+    }
     return part;
   }
   void expect_part(uint64_t from, uint64_t until, const Contents& found) const {
@@ -353,6 +367,7 @@ class ScrubbedCopies : public Copies {
     EXPECT_TRUE(found.ends == wanted.ends);
     EXPECT_TRUE(found.samples == wanted.samples);
     EXPECT_TRUE(found.marks == wanted.marks);
+    EXPECT_TRUE(found.mapped == wanted.mapped);
   }
 };
 

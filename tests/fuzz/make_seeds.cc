@@ -100,11 +100,17 @@ void put_stacks(TapeWriter& writer) {
 // Calls that steer the allocator, before, between and behind others.
 void put_steering(TapeWriter& writer) {
   using schema::SteeringOp;
+  writer.add_mapping_call({.op = schema::MappingOp::kMap, .range = {0x10000, 0x20000}});
   writer.add_steering({.op = SteeringOp::kMallopt, .first = -3, .second = 65536});
   put_simple(writer);
   writer.add_steering({.thread = 3, .op = SteeringOp::kArenaPurge, .first = 4096});
   writer.add_steering({.op = SteeringOp::kMimallocOption, .first = 15, .second = INT64_MIN});
   put_all(writer);
+  writer.add_mapping_call({.thread = 1,
+                           .op = schema::MappingOp::kUnmap,
+                           .range = {0x18000, UINT64_C(1) << 57},
+                           .detail = UINT64_MAX,
+                           .caller = 0x400400});
   writer.add_steering({.op = SteeringOp::kMallocTrim});
 }
 

@@ -105,6 +105,8 @@ class Play {
         return;
       case 8:
         return steer(pen);
+      case 9:
+        return map(pen);
       default:
         pen.write(next_record());
     }
@@ -143,6 +145,21 @@ class Play {
         steering_word(static_cast<schema::SteeringOp>(op % 64), is_stamped)};
     if (is_stamped) words.push_back(clock_ += input_.byte());
     words.insert(words.end(), {input_.word(), input_.byte()});
+    pen.write_words(words);
+  }
+
+  // Ranges that overlap, and some that no process can have.
+  void map(tests::RingPen& pen) {
+    const uint8_t op = input_.byte();
+    const bool is_stamped = op >= 128;
+    const uint64_t page = input_.byte();
+    const uint64_t address = op % 4 == 0 ? input_.word() >> kAddressShift : page * 4096;
+    std::vector<uint64_t> words = {mapping_word(address, is_stamped)};
+    if (is_stamped) words.push_back(clock_ += input_.byte());
+    const uint64_t kibibytes = input_.byte();
+    const uint64_t bytes = op % 4 == 1 ? input_.word() : kibibytes * 1024;
+    const uint64_t caller = input_.byte();
+    words.insert(words.end(), {bytes, input_.byte(), caller << kAddressShift | op / 4 % 8});
     pen.write_words(words);
   }
 

@@ -25,6 +25,8 @@ from .programs import PRELUDE, PROGRAMS
 POINTS = ("peak", "plateau", "end")
 MOST_AWAY = 0.01
 LEAST_SHARE = 0.2  # as in replayer/report/run_summary.cc
+LEAST_OWNED = 0.95
+LEAST_BESIDE = 4 << 20  # below, a few pages without an owner count for much
 REST_SECONDS = 0.25  # before and after a mark: samples are 100 ms apart
 RUN_SECONDS = 0.7  # from stop to stop of a program without points
 REPO = Path(__file__).resolve().parents[2]
@@ -167,12 +169,18 @@ class Row:
     def away(self):
         return self.ours["anonymousBytes"] / self.kernel.anonymous - 1
 
+    def owned(self):
+        """The part of what is beside malloc that is a stack's or an owner's."""
+        parts = self.ours["anonymous"]
+        known = parts["stackBytes"] + sum(one["bytes"] for one in parts.get("owners", []))
+        return known / max(parts["besideMallocBytes"], 1)
+
     def text(self):
         parts = self.ours["anonymous"]
         pairs = [(self.kernel.stacks, parts["stackBytes"]), (self.kernel.files, self.ours["fileBytes"]),
                  (self.kernel.shared, self.ours["sharedBytes"]), (self.kernel.huge, self.ours["hugeBytes"])]
         cells = [self.point, f"{mib(self.kernel.anonymous)} / {mib(self.ours['anonymousBytes'])}",
-                 f"{self.away() * 100:+.2f} %", f"{mib(parts['mallocBytes'])} + {mib(parts['besideMallocBytes'])}",
+                 f"{self.away() * 100:+.2f} %", f"{mib(parts['mallocBytes'])} + {mib(parts['besideMallocBytes'])}", f"{self.owned() * 100:.1f} %",
                  *(f"{mib(theirs)} / {mib(ours)}" for theirs, ours in pairs)]
         return f"| {' | '.join(cells)} |"
 
@@ -196,6 +204,8 @@ def complaints(program, rows, peak, verdict):
     for row in rows:
         if abs(row.away()) > MOST_AWAY:
             yield f"{row.point}: {row.away() * 100:+.2f} % away from smaps"
+        if row.ours["anonymous"]["besideMallocBytes"] >= LEAST_BESIDE and row.owned() < LEAST_OWNED:
+            yield f"{row.point}: {row.owned() * 100:.1f} % of what is beside malloc has an owner"
     share = peak["anonymous"]["besideMallocBytes"] / peak["anonymousBytes"]
     says_so = bool(verdict) and "beside malloc" in verdict[0]
     if says_so != (share >= LEAST_SHARE):
@@ -208,10 +218,13 @@ def complaints(program, rows, peak, verdict):
 
 def show(program, rows, peak, verdict):
     print(f"\n**{program.name}**\n")
-    print("| point | anonymous | away | malloc + beside malloc | stacks | files | shared | huge |")
-    print("|---|---|---|---|---|---|---|---|")
+    print("| point | anonymous | away | malloc + beside malloc | owned | stacks | files | shared | huge |")
+    print("|---|---|---|---|---|---|---|---|---|")
     for row in rows:
         print(row.text())
+    print()
+    for owner in max(rows, key=lambda row: row.ours["anonymousBytes"]).ours["anonymous"].get("owners", [])[:5]:
+        print(f"- {owner['owner']} {mib(owner['bytes'])}")
     print()
     for line in verdict or ["(no verdict)"]:
         print(f"> {line}")

@@ -233,6 +233,14 @@ END
 $RUN ruby p.rb
 """
 
+# With a new profile it ends soon, and is started again.
+LIBREOFFICE = r"""
+echo 1 >first.csv
+soffice --headless -env:UserInstallation=file://$PWD/profile --convert-to ods first.csv
+/usr/bin/python3 -c 'for i in range(200000): print(*range(i, i + 12), sep=",")' >table.csv
+$RUN soffice --headless -env:UserInstallation=file://$PWD/profile --convert-to ods table.csv
+"""
+
 CARGO = {"cargo": "cargo", "gcc": "gcc"}
 PROGRAMS = [
     Program("cc1plus", "^cc1plus ",
@@ -254,5 +262,6 @@ PROGRAMS = [
     Program("redis on jemalloc", "^redis-", REDIS,
             {"redis-server": "redis-server", "redis-benchmark": "redis-tools"}, ""),
     Program("PostgreSQL", "^postgres postgres: u ", POSTGRESQL, {"/usr/lib/postgresql": "postgresql"}, ""),
+    Program("LibreOffice", "^soffice.bin .*table", LIBREOFFICE, {"soffice": "libreoffice-calc-nogui"}, "", has_points=False),
     Program("ruby", "^ruby", RUBY, {"ruby": "ruby"}, "RUBY_GC_HEAP"),
 ]

@@ -56,8 +56,8 @@ class Smaps(unittest.TestCase):
 
 class Complaints(unittest.TestCase):
     def of(self, ours=1000, beside=100, verdict=("least resident",), expected=""):
-        parts = {"besideMallocBytes": beside}
-        row = Row("end", SimpleNamespace(anonymous=1000), {"anonymousBytes": ours})
+        parts = {"besideMallocBytes": beside, "stackBytes": 0}
+        row = Row("end", SimpleNamespace(anonymous=1000), {"anonymousBytes": ours, "anonymous": parts})
         peak = {"anonymousBytes": 1000, "anonymous": parts}
         return list(complaints(SimpleNamespace(beside=expected), [row], peak, list(verdict)))
 
@@ -70,6 +70,18 @@ class Complaints(unittest.TestCase):
         self.assertEqual(len(self.of(beside=200, verdict=beside, expected="this")), 1)
         self.assertEqual(len(self.of(beside=200, expected="that")), 3)
         self.assertEqual(len(self.of(verdict=beside)), 2)
+
+    def test_are_about_memory_without_an_owner(self):
+        def of(owned, beside=100 << 20):
+            parts = {"besideMallocBytes": beside, "stackBytes": beside // 10, "mallocBytes": 0,
+                     "owners": [{"owner": "a", "bytes": owned // 2}, {"owner": "b", "bytes": owned // 2}]}
+            row = Row("end", SimpleNamespace(anonymous=beside), {"anonymousBytes": beside, "anonymous": parts})
+            peak = {"anonymousBytes": beside, "anonymous": parts}
+            return list(complaints(SimpleNamespace(beside="that"), [row], peak, ["it is beside malloc", "that"]))
+
+        self.assertEqual(of(86 << 20), [])
+        self.assertEqual(of(84 << 20), ["end: 94.0 % of what is beside malloc has an owner"])
+        self.assertEqual(of(0, beside=1 << 19), [])
 
     def test_read_the_verdict_behind_the_first_table(self):
         self.assertEqual(verdict_of(TABLE), ["at the peak, it is so", "do that"])

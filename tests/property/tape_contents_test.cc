@@ -41,7 +41,7 @@ class FullTape {
       case 3:
         return random_.chance(3) ? flush() : add_end();
       case 4:
-        if (random_.chance(4)) return add_steering();
+        if (random_.chance(4)) return random_.chance(2) ? add_steering() : add_mapping_call();
         return random_.chance(2) ? add_sample() : add_mark();
       case 5:
       case 6:
@@ -149,6 +149,19 @@ class FullTape {
     call.event = 0;  // the writer knows
     writer_->add_steering(call);
   }
+  void add_mapping_call() {
+    MappingCall call;
+    call.event = writer_->events();
+    call.thread = any_thread();
+    call.op = static_cast<MappingOp>(1 + random_.below(6));
+    const uint64_t begin = edge(57);
+    call.range = {begin, begin + random_.below(base::kAddressLimit - begin)};
+    call.detail = edge();
+    call.caller = edge();
+    contents_.mapped.push_back(call);
+    call.event = 0;  // the writer knows
+    writer_->add_mapping_call(call);
+  }
   void add_mark() {
     contents_.marks.push_back(
         {writer_->events(), edge(), "mark-" + std::to_string(random_.below(5))});
@@ -195,6 +208,7 @@ void expect_equal(const Contents& read, const Contents& written) {
   expect_equal("time", read.times, written.times);
   expect_equal("thread end", read.ends, written.ends);
   expect_equal("steering call", read.steering, written.steering);
+  expect_equal("mapping call", read.mapped, written.mapped);
   expect_equal("sample", read.samples, written.samples);
   expect_equal("mark", read.marks, written.marks);
   expect_equal("frame", read.frames, written.frames);

@@ -14,7 +14,7 @@ from conftest import rows
 import heaptape
 from heaptape import _native
 
-TABLES = ["events", "blocks", "samples", "marks", "sites", "stacks"]
+TABLES = ["events", "blocks", "samples", "sample_owners", "marks", "sites", "stacks"]
 
 
 @pytest.fixture

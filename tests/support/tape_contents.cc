@@ -45,6 +45,7 @@ Contents read_contents(const std::string& path, const std::function<size_t()>& b
     append_all(contents.times, batch.times);
     append_all(contents.ends, batch.thread_ends);
     append_all(contents.steering, batch.steering);
+    append_all(contents.mapped, batch.mapped);
     append_all(contents.samples, batch.samples);
     append_all(contents.marks, batch.marks);
   } while (!batch.events.empty());

@@ -16,6 +16,7 @@ struct Contents {
   std::vector<schema::TimeSample> times;
   std::vector<schema::ThreadEnd> ends;
   std::vector<schema::SteeringCall> steering;
+  std::vector<schema::MappingCall> mapped;
   std::vector<schema::ProcessSample> samples;
   std::vector<schema::Mark> marks;
   std::vector<schema::Frame> frames;

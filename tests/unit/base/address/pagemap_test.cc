@@ -50,6 +50,25 @@ TEST_P(FourPages, AreStretchesOfWhatIsResident) {
   EXPECT_EQ(stretches, pagemap.access() == PagemapAccess::kScan ? scanned : read);
 }
 
+// Shared memory is a file's for the kernel.
+TEST_P(FourPages, MayExcludeThoseOfFiles) {
+  page(1) = 1;
+  page(3) = 1;
+  char* const second = static_cast<char*>(base_) + kPageBytes;
+  ASSERT_EQ(mmap(second, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED,
+                 -1, 0),
+            second);
+  page(1) = 1;
+  for (const PagesOf pages_of : {PagesOf::kAll, PagesOf::kNoFile}) {
+    Pagemap pagemap = std::move(*Pagemap::open(static_cast<uint32_t>(getpid()), GetParam(),
+                                               Pagemap::kMaxReadBytes, pages_of));
+    std::vector<PageStretch> stretches;
+    ASSERT_TRUE(*pagemap.look(pages(0, 4), stretches));
+    EXPECT_EQ(stretches.size(), pages_of == PagesOf::kAll ? 1u : 3u);
+    EXPECT_EQ(stretches.front().pages, pages_of == PagesOf::kAll ? pages(0, 4) : pages(0, 1));
+  }
+}
+
 TEST_P(FourPages, GoOnWithTheStretchBefore) {
   std::vector<PageStretch> stretches;
   page(1) = 1;

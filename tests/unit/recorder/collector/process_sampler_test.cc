@@ -224,6 +224,119 @@ TEST(ProcessSampler, CountsResidentPagesOfStacks) {
   EXPECT_EQ(stack_bytes(texts, nothing, {0x29fc0}), 11 * kPage);  // at the end of the mapping
 }
 
+// A program with a heap, named memory, a library's variables and their zeros, and a stack.
+constexpr char kPrivateText[] =
+    "00400000-00401000 r-xp 00000000 fe:00 7 /bin/program\n"
+    "00401000-00402000 rw-p 00001000 fe:00 7 /bin/program\n"
+    "00402000-00404000 rw-p 00000000 00:00 0 \n"
+    "00404000-00406000 r-xp 00000000 00:00 0 \n"
+    "00500000-00600000 rw-p 00000000 00:00 0 [heap]\n"
+    "10000000-10010000 ---p 00000000 00:00 0 \n"
+    "10010000-10020000 rw-p 00000000 00:00 0 \n"
+    "20000000-20010000 rw-p 00000000 00:00 0 [anon:a b]\n"
+    "20010000-20020000 rw-s 00000000 00:01 9 /dev/zero (deleted)\n"
+    "20020000-20021000 r--p 00000000 fe:00 8 /lib/libz.so.1\n"
+    "20021000-20022000 rw-p 00000000 00:00 0 \n"
+    "20030000-20031000 r-xp 00000000 fe:00 8 /lib/libz.so.1\n"
+    "7ffc00000000-7ffc00021000 rw-p 00000000 00:00 0 [stack]\n"
+    "7ffc00100000-7ffc00102000 r-xp 00000000 00:00 0 [vdso]\n";
+
+TEST(ProcessSampler, FindsPrivateMemoryInTheText) {
+  const std::vector<PrivateMapping> expected = {
+      {{0x400000, 0x401000}, "data", false},
+      {{0x401000, 0x402000}, "data", false},
+      {{0x402000, 0x404000}, "data", false},
+      {{0x404000, 0x406000}, "", false},
+      {{0x500000, 0x600000}, "heap", false},
+      {{0x10010000, 0x10020000}, "", false},
+      {{0x20000000, 0x20010000}, "a_b", true},
+      {{0x20020000, 0x20021000}, "data", false},
+      {{0x20021000, 0x20022000}, "", false},  // behind what cannot be written
+      {{0x20030000, 0x20031000}, "data", false},
+      {{0x7ffc00000000, 0x7ffc00021000}, "stack", false}};
+  EXPECT_EQ(parse_private(kPrivateText), expected);
+  EXPECT_EQ(parse_private("x\n"), std::vector<PrivateMapping>());
+}
+
+TEST(ProcessSampler, KnowsHeapsOfArenasByTheirPlace) {
+  const auto owner = [](const std::string& begin, const std::string& end,
+                        const std::string& end_of_rest) {
+    const std::string maps = begin + "-" + end + " rw-p 00000000 00:00 0 \n" + end + "-" +
+                             end_of_rest + " ---p 00000000 00:00 0 \n";
+    return parse_private(maps).at(0).owner;
+  };
+  EXPECT_EQ(owner("7f0000000000", "7f0000021000", "7f0004000000"), "libc");
+  EXPECT_EQ(owner("7f0000000000", "7f0000021000", "7f0008000000"), "");
+  EXPECT_EQ(owner("7f0000000000", "7f0000021000", "7f0003fff000"), "");
+  EXPECT_EQ(owner("7f0001000000", "7f0001021000", "7f0005000000"), "");
+}
+
+TEST(ProcessSampler, FindsWhoseCodeIsWhere) {
+  EXPECT_EQ(parse_code_owners(kPrivateText),
+            (std::vector<CodeOwner>{{{0x400000, 0x401000}, "program"},
+                                    {{0x20030000, 0x20031000}, "libz"}}));
+}
+
+// Pages by owner of a sample of that text in which all but the pages of code are resident, 600 kB.
+std::vector<schema::OwnedMemory> owners_in(const LiveSet& live, const MemoryOwners& owners,
+                                           const std::string& raw_owner = "",
+                                           const std::string& anonymous_kb = "100000") {
+  ProcTexts texts{"\nRssAnon:\t" + anonymous_kb + " kB\n", kPrivateText};
+  texts.anonymous = parse_writable_anonymous(texts.maps);
+  texts.first_stack = parse_first_stack(texts.maps);
+  texts.private_mappings = parse_private(texts.maps);
+  texts.resident = {{{0x401000, 0x406000},
+                     {0x500000, 0x580000},
+                     {0x10010000, 0x10020000},
+                     {0x20000000, 0x20002000},
+                     {0x20020000, 0x20022000},
+                     {0x7ffc00000000, 0x7ffc00001000}}};
+  auto sums = make_sample(texts, live, nullptr, {}, owners, raw_owner).parts.owners;
+  for (schema::OwnedMemory& sum : sums) sum.bytes /= 4096;
+  return sums;
+}
+
+using Owners = std::vector<schema::OwnedMemory>;
+
+TEST(ProcessSampler, SaysWhoHasWhatIsBesideMalloc) {
+  MemoryOwners owners;
+  const auto map = [&](uint64_t begin, uint64_t end, uint64_t caller) {
+    owners.note({.op = schema::MappingOp::kMap, .range = {begin, end}, .caller = caller});
+  };
+  map(0x10010000, 0x1001c000, 0x400100);  // 12 of 16 pages
+  map(0x20000000, 0x20010000, 0x400100);  // which has a name
+  map(0x404000, 0x406000, 0x20030100);
+  owners.name_callers(parse_code_owners(kPrivateText));
+  LiveSet live;
+  live.insert(0x500010);
+  EXPECT_EQ(owners_in(live, owners),
+            (Owners{{"program", 12}, {"data", 4}, {"a_b", 2}, {"libz", 2}}));
+  EXPECT_EQ(owners_in(live, owners, "goer"),
+            (Owners{{"program", 12}, {"goer", 5}, {"data", 4}, {"a_b", 2}, {"libz", 2}}));
+  // malloc has nothing there any more.
+  EXPECT_EQ(owners_in(LiveSet(), owners),
+            (Owners{{"heap", 128}, {"program", 12}, {"data", 4}, {"a_b", 2}, {"libz", 2}}));
+}
+
+// The kernel's sums are behind by some pages.
+TEST(ProcessSampler, GivesOwnersNoMoreThanThereIs) {
+  EXPECT_EQ(owners_in(LiveSet(), MemoryOwners(), "", "524"), (Owners{{"heap", 128}, {"data", 2}}));
+  EXPECT_EQ(owners_in(LiveSet(), MemoryOwners(), "", "4"), Owners());
+}
+
+TEST(ProcessSampler, NamesNoMoreOwnersThanATapeTakes) {
+  std::string maps;
+  ProcTexts texts{"\nRssAnon:\t100000 kB\n", ""};
+  texts.resident.emplace();
+  for (uint64_t i = 0; i < 100; ++i) {
+    const AddressRange page{0x10000 * (i + 1), 0x10000 * (i + 1) + 4096};
+    texts.private_mappings.push_back({page, "n" + std::to_string(i), true});
+    texts.resident->push_back(page);
+  }
+  const auto sample = make_sample(texts, LiveSet(), nullptr);
+  EXPECT_EQ(sample.parts.owners.size(), schema::kMostOwners);
+}
+
 TEST(ProcessSampler, FindsTheFirstStackInTheText) {
   const std::string stack = "7ffc00000000-7ffc00021000 rw-p 00000000 00:00 0 [stack]\n";
   const std::string file = "7f0000000000-7f0000001000 r--p 00000000 fe:00 7 /tmp/[stack]\n";

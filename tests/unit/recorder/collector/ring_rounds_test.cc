@@ -168,6 +168,37 @@ TEST_F(RingRoundsTest, BreakARingWithSteeringThatDoesNotExist) {
   EXPECT_EQ(summary_.losses.lost_events, 1u);
 }
 
+// A call that maps a page.
+std::vector<uint64_t> map_words(uint64_t stamp, uint64_t page, uint64_t bytes = kPage) {
+  return {mapping_word(page * kPage, true), stamp, bytes, 3,
+          uint64_t{0x1000} << kAddressShift | static_cast<uint64_t>(schema::MappingOp::kMap)};
+}
+
+TEST_F(RingRoundsTest, HaveTheCallsThatMapMemoryInTheirOrder) {
+  a_.write_words(map_words(5, 7)).write(malloc_record(kPage, 10));
+  b_.write(malloc_record(2 * kPage, 20))
+      .write_words(map_words(30, 8))
+      .write_words(trim_words(35, 1));
+  a_.write_words(map_words(40, 9, UINT64_MAX)).write(malloc_record(3 * kPage, 50));
+  begin_round(80);
+  merge_.work(kEverythingNow);
+  EXPECT_EQ(threads(), "aba");
+  using schema::MappingOp;
+  EXPECT_EQ(batch_.mapped, (std::vector<schema::MappingCall>{
+                               {0, 0, MappingOp::kMap, {7 * kPage, 8 * kPage}, 3, 0},
+                               {2, 1, MappingOp::kMap, {8 * kPage, 9 * kPage}, 3, 0},
+                               {2, 0, MappingOp::kMap, {9 * kPage, base::kAddressLimit}, 3, 0}}));
+  EXPECT_EQ(batch_.steering.size(), 1u);
+  merge_.owners().name_callers({{{0, 0x2000}, "mapper"}});
+  uint64_t bytes = 0;
+  merge_.owners().for_each_in({0, 9 * kPage},
+                              [&](base::AddressRange part, const std::string& owner) {
+                                EXPECT_EQ(owner, "mapper");
+                                bytes += part.bytes();
+                              });
+  EXPECT_EQ(bytes, 2 * kPage);
+}
+
 TEST_F(RingRoundsTest, AreWorkedOffInPieces) {
   for (uint64_t i = 1; i <= 1000; ++i) {
     a_.write(malloc_record(i * kPage, 2 * i));

@@ -99,5 +99,30 @@ TEST(RingRecord, MatchesTheExampleOfItsDescription) {
   EXPECT_EQ(read.size, 24u);
 }
 
+// Calls that map memory are no ops.
+TEST(RingRecord, ReadsBackMappingCalls) {
+  for (const bool stamped : {false, true}) {
+    std::vector<uint64_t> words = {mapping_word(kHighestAddress, stamped)};
+    if (stamped) words.push_back(77);
+    words.insert(words.end(), {UINT64_MAX, 5,
+                               uint64_t{0x7f1234} << kAddressShift |
+                                   static_cast<uint64_t>(schema::MappingOp::kAdvise)});
+    Record read;
+    const auto count = static_cast<uint32_t>(words.size());
+    ASSERT_EQ(read_record(words.data(), count, read), ReadRecord::kMapping);
+    EXPECT_EQ(read.address, kHighestAddress);
+    EXPECT_EQ(read.size, UINT64_MAX);
+    EXPECT_EQ(read.alignment, 5u);
+    EXPECT_EQ(read.stack, static_cast<uint64_t>(schema::MappingOp::kAdvise));
+    EXPECT_EQ(read.old_address, 0x7f1234u);
+    EXPECT_EQ(read.stamp, stamped ? 77u : 0u);
+    EXPECT_EQ(read.words, count);
+    EXPECT_LE(count, kMaxRecordWords);
+    EXPECT_EQ(read_record(words.data(), count - 1, read), ReadRecord::kCorrupt);
+    words.back() |= 0xff;
+    EXPECT_EQ(read_record(words.data(), count, read), ReadRecord::kCorrupt);
+  }
+}
+
 }  // namespace
 }  // namespace heaptape::recorder

@@ -8,22 +8,22 @@ namespace {
 using Settings = std::vector<std::string>;
 
 // Entries with a 0 behind each, as /proc/PID/environ has them.
-std::string environment(const Settings& entries) {
+std::string joined(const Settings& entries) {
   std::string text;
   for (const std::string& entry : entries) text += entry + '\0';
   return text;
 }
 
 TEST(AllocatorSettings, AreWhatTellsAllocatorsHowToUseMemory) {
-  EXPECT_EQ(allocator_settings(environment({"PATH=/bin", "MALLOC_ARENA_MAX=1", "HOME=/root",
-                                            "MALLOC_CONF=narenas:2", "MIMALLOC_PURGE_DELAY=0",
-                                            "TCMALLOC_RELEASE_RATE=5", "LD_PRELOAD=libx.so"})),
+  EXPECT_EQ(allocator_settings(joined({"PATH=/bin", "MALLOC_ARENA_MAX=1", "HOME=/root",
+                                       "MALLOC_CONF=narenas:2", "MIMALLOC_PURGE_DELAY=0",
+                                       "TCMALLOC_RELEASE_RATE=5", "LD_PRELOAD=libx.so"})),
             (Settings{"MALLOC_ARENA_MAX=1", "MALLOC_CONF=narenas:2", "MIMALLOC_PURGE_DELAY=0",
                       "TCMALLOC_RELEASE_RATE=5"}));
 }
 
 TEST(AllocatorSettings, ExcludeNamesOfFilesAndOutput) {
-  EXPECT_EQ(allocator_settings(environment(
+  EXPECT_EQ(allocator_settings(joined(
                 {"MALLOC_CONF=prof:true,dirty_decay_ms:0,prof_prefix:/home/me/x,stats_print:true",
                  "GLIBC_TUNABLES=glibc.malloc.check=3:glibc.malloc.arena_max=2:glibc.cpu.hwcaps=x",
                  "MIMALLOC_SHOW_STATS=1", "TCMALLOC_MEMFS_MALLOC_PATH=/mnt", "MALLOC_CHECK_=3",
@@ -32,14 +32,14 @@ TEST(AllocatorSettings, ExcludeNamesOfFilesAndOutput) {
 }
 
 TEST(AllocatorSettings, AreTheFirstOfEachName) {
-  EXPECT_EQ(allocator_settings(environment({"MALLOC_TOP_PAD_=1", "MALLOC_TOP_PAD_=2"})),
+  EXPECT_EQ(allocator_settings(joined({"MALLOC_TOP_PAD_=1", "MALLOC_TOP_PAD_=2"})),
             (Settings{"MALLOC_TOP_PAD_=1"}));
 }
 
 TEST(AllocatorSettings, EndWhereTheTextDoes) {
   EXPECT_EQ(allocator_settings("MALLOC_ARENA_MAX=1"), (Settings{"MALLOC_ARENA_MAX=1"}));
   EXPECT_EQ(allocator_settings(""), Settings());
-  EXPECT_EQ(allocator_settings(environment({"MALLOC_ARENA_MAX", "=", ""})), Settings());
+  EXPECT_EQ(allocator_settings(joined({"MALLOC_ARENA_MAX", "=", ""})), Settings());
 }
 
 TEST(AllocatorSettings, ApplyToTheirFamilyOnly) {

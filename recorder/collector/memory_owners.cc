@@ -1,0 +1,73 @@
+#include "recorder/collector/memory_owners.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/address/pages.h"
+
+namespace heaptape::recorder {
+namespace {
+
+using base::AddressRange;
+using schema::MappingOp;
+
+std::string plain_name(std::string_view name) {
+  std::string plain(name.substr(0, schema::kMaxOwnerBytes));
+  std::ranges::replace_if(plain, [](char c) { return !schema::is_owner_character(c); }, '_');
+  return plain;
+}
+
+}  // namespace
+
+std::string owner_of_file(std::string_view path) {
+  constexpr std::string_view kDeleted = " (deleted)";
+  if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
+  path.remove_prefix(path.rfind('/') + 1);
+  // "libz.so.1", "_json.cpython-311-x86_64-linux-gnu.so", "ld-linux-x86-64.so.2"
+  for (const std::string_view behind : {".cpython-", ".abi3.", ".so"}) {
+    const size_t at = path.find(behind);
+    if (at != path.npos && at != 0) path = path.substr(0, at);
+  }
+  return plain_name(path);
+}
+
+std::string owner_of_kernel_name(std::string_view name) {
+  constexpr std::string_view kAnonymous = "[anon:";
+  if (!name.starts_with('[') || !name.ends_with(']')) return "";
+  name.remove_suffix(1);
+  name.remove_prefix(name.starts_with(kAnonymous) ? kAnonymous.size() : 1);
+  return plain_name(name);
+}
+
+void MemoryOwners::note(const schema::MappingCall& call) {
+  const AddressRange range = {base::page_down(call.range.begin),
+                              std::min(base::page_up(call.range.end), base::kAddressLimit)};
+  if (call.op == MappingOp::kUnmap || call.op == MappingOp::kShrinkBreak) ranges_.erase(range);
+  if (call.op != MappingOp::kMap && call.op != MappingOp::kGrowBreak) return;
+  const auto found = numbers_.find(call.caller);
+  const bool is_new = found == numbers_.end();
+  if (ranges_.size() >= kMostRanges || (is_new && callers_.size() >= kMostCallers)) {
+    ranges_.erase(range);
+    return;
+  }
+  const auto number = is_new ? static_cast<uint32_t>(callers_.size()) : found->second;
+  if (is_new) {
+    callers_.push_back({call.caller, ""});
+    numbers_.emplace(call.caller, number);
+  }
+  ranges_.assign(range, number);
+}
+
+void MemoryOwners::name_callers(const std::vector<CodeOwner>& code) {
+  for (; named_ < callers_.size(); ++named_) {
+    Caller& caller = callers_[named_];
+    // It returns behind the call, which may be the last instruction.
+    const uint64_t call = caller.address - 1;
+    const auto after = std::ranges::upper_bound(
+        code, call, {}, [](const CodeOwner& owner) { return owner.code.begin; });
+    if (after == code.begin() || call >= std::prev(after)->code.end) continue;
+    caller.owner = std::prev(after)->owner;
+  }
+}
+
+}  // namespace heaptape::recorder

@@ -1,0 +1,156 @@
+#include "recorder/collector/memory_owners.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace heaptape::recorder {
+namespace {
+
+using schema::MappingOp;
+using Parts = std::vector<std::pair<uint64_t, std::string>>;
+
+constexpr uint64_t kPage = 4096;
+
+class MemoryOwnersTest : public testing::Test {
+ protected:
+  void call(MappingOp op, uint64_t page, uint64_t pages, uint64_t caller = 0x101) {
+    owners_.note({.op = op, .range = {page * kPage, (page + pages) * kPage}, .caller = caller});
+  }
+  void map(uint64_t page, uint64_t pages, uint64_t caller) {
+    call(MappingOp::kMap, page, pages, caller);
+  }
+  // Pages of each owner, in the order of addresses.
+  Parts parts(const MemoryOwners& owners) {
+    Parts found;
+    owners.for_each_in({0, base::kAddressLimit},
+                       [&](base::AddressRange part, const std::string& owner) {
+                         found.emplace_back(part.bytes() / kPage, owner);
+                       });
+    return found;
+  }
+  Parts parts() {
+    owners_.name_callers(code_);
+    return parts(owners_);
+  }
+
+  std::vector<CodeOwner> code_ = {{{0x100, 0x200}, "one"}, {{0x200, 0x300}, "two"}};
+  MemoryOwners owners_;
+};
+
+TEST_F(MemoryOwnersTest, AreThoseWhoseCodeMadeTheCall) {
+  map(10, 4, 0x150);
+  map(20, 2, 0x250);
+  map(30, 1, 0x99);   // before all code
+  map(40, 1, 0x301);  // behind it
+  EXPECT_EQ(parts(), (Parts{{4, "one"}, {2, "two"}}));
+}
+
+// The call may be the last instruction of a file.
+TEST_F(MemoryOwnersTest, AreFoundByTheCallAndNotByWhereItReturns) {
+  map(10, 1, 0x200);
+  map(20, 1, 0x300);
+  map(30, 1, 0x100);
+  EXPECT_EQ(parts(), (Parts{{1, "one"}, {1, "two"}}));
+}
+
+TEST_F(MemoryOwnersTest, AreTheLastOnes) {
+  map(10, 6, 0x150);
+  map(12, 2, 0x250);
+  call(MappingOp::kUnmap, 15, 5);
+  EXPECT_EQ(parts(), (Parts{{2, "one"}, {2, "two"}, {1, "one"}}));
+}
+
+TEST_F(MemoryOwnersTest, HaveTheBreakToo) {
+  call(MappingOp::kGrowBreak, 10, 8, 0x250);
+  call(MappingOp::kShrinkBreak, 15, 3);
+  EXPECT_EQ(parts(), (Parts{{5, "two"}}));
+}
+
+TEST_F(MemoryOwnersTest, StayWhenRightsChange) {
+  map(10, 4, 0x150);
+  call(MappingOp::kProtect, 10, 2, 0x250);
+  call(MappingOp::kAdvise, 10, 2, 0x250);
+  EXPECT_EQ(parts(), (Parts{{4, "one"}}));
+}
+
+TEST_F(MemoryOwnersTest, OwnWholePages) {
+  owners_.note({.op = MappingOp::kMap, .range = {kPage, kPage + 1}, .caller = 0x150});
+  EXPECT_EQ(parts(), (Parts{{1, "one"}}));
+}
+
+// The library may be closed by then.
+TEST_F(MemoryOwnersTest, KeepTheirNames) {
+  map(10, 1, 0x150);
+  EXPECT_EQ(parts(), (Parts{{1, "one"}}));
+  code_ = {{{0x100, 0x300}, "other"}};
+  map(20, 1, 0x250);
+  EXPECT_EQ(parts(), (Parts{{1, "one"}, {1, "other"}}));
+}
+
+TEST_F(MemoryOwnersTest, AreInherited) {
+  map(10, 1, 0x150);
+  MemoryOwners child;
+  child.inherit(owners_);
+  map(20, 1, 0x150);
+  child.name_callers(code_);
+  EXPECT_EQ(parts(child), (Parts{{1, "one"}}));
+}
+
+TEST_F(MemoryOwnersTest, TakeNoMoreMemoryThanAllowed) {
+  for (uint64_t i = 0; i <= MemoryOwners::kMostCallers; ++i) map(10 * i, 1, 0x1000'0000 + i);
+  map(5, 1, 0x150);
+  EXPECT_EQ(parts(), Parts());
+  map(5, 1, 0x1000'0000);
+  code_ = {{{0x1000'0000 - 1, 0x1000'0000}, "first"}};
+  MemoryOwners many;
+  for (uint64_t i = 0; i <= MemoryOwners::kMostRanges + 5; ++i) {
+    many.note({.op = MappingOp::kMap,
+               .range = {2 * i * kPage, (2 * i + 1) * kPage},
+               .caller = 0x1000'0000});
+  }
+  many.name_callers(code_);
+  EXPECT_EQ(parts(many).size(), MemoryOwners::kMostRanges);
+}
+
+TEST_F(MemoryOwnersTest, BearWhatAHostileProgramSays) {
+  owners_.note({.op = MappingOp::kMap,
+                .range = {base::kAddressLimit - 1, base::kAddressLimit},
+                .caller = 0x150});
+  owners_.note({.op = MappingOp::kMap, .range = {0, base::kAddressLimit}, .caller = 0});
+  owners_.note({.op = MappingOp::kMap, .range = {0, base::kAddressLimit}, .caller = UINT64_MAX});
+  owners_.note({.op = MappingOp::kUnmap, .range = {0, base::kAddressLimit}});
+  owners_.note({.op = MappingOp::kMap, .range = {kPage, kPage}, .caller = 0x150});
+  EXPECT_EQ(parts(), Parts());
+}
+
+TEST(OwnerOfFile, IsItsNameWithoutFolderAndVersion) {
+  EXPECT_EQ(owner_of_file("/usr/lib/libarrow.so.1200.0.0"), "libarrow");
+  EXPECT_EQ(owner_of_file("/usr/bin/python3.11"), "python3.11");
+  EXPECT_EQ(owner_of_file("/a/_json.cpython-311-x86_64-linux-gnu.so"), "_json");
+  EXPECT_EQ(owner_of_file("/a/_rust.abi3.so"), "_rust");
+  EXPECT_EQ(owner_of_file("/lib64/ld-linux-x86-64.so.2"), "ld-linux-x86-64");
+  EXPECT_EQ(owner_of_file("/a/libstdc++.so.6 (deleted)"), "libstdc++");
+  EXPECT_EQ(owner_of_file("/a/.so"), ".so");
+  EXPECT_EQ(owner_of_file("server"), "server");
+  EXPECT_EQ(owner_of_file("/"), "");
+}
+
+TEST(OwnerOfFile, IsAlwaysANameOrNone) {
+  EXPECT_EQ(owner_of_file("/a/b c\n\"\xff"), "b_c___");
+  EXPECT_EQ(owner_of_file("/" + std::string(300, 'x')), std::string(64, 'x'));
+}
+
+TEST(OwnerOfKernelName, IsWhatIsBetweenTheBrackets) {
+  EXPECT_EQ(owner_of_kernel_name("[anon:v8]"), "v8");
+  EXPECT_EQ(owner_of_kernel_name("[anon: native heap]"), "_native_heap");
+  EXPECT_EQ(owner_of_kernel_name("[heap]"), "heap");
+  EXPECT_EQ(owner_of_kernel_name(""), "");
+  EXPECT_EQ(owner_of_kernel_name("["), "");
+  EXPECT_EQ(owner_of_kernel_name("[anon:]"), "");
+}
+
+}  // namespace
+}  // namespace heaptape::recorder
