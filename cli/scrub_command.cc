@@ -65,7 +65,6 @@ class Survey {
     for (const schema::ProcessSample& sample : batch.samples) {
       for (const base::AddressRange& region : sample.regions) note_address(region.begin);
     }
-    for (const schema::MappingCall& call : batch.mapped) note_address(call.range.begin);
     for (const schema::SteeringCall& call : batch.steering) {
       const bool lasts = schema::steering_info(call.op).effect == schema::SteeringEffect::kLasting;
       if (lasts && before_ != 0 && call.event <= before_) settings_.push_back(call);
@@ -174,9 +173,15 @@ class Scrubber {
     std::erase_if(batch.steering, is_outside);
     std::erase_if(batch.mapped, is_outside);
     for (schema::MappingCall& call : batch.mapped) {
-      call.range = {moved(call.range.begin), moved(call.range.begin) + call.range.bytes()};
+      const uint64_t begin = moved(call.range.begin);
+      const uint64_t room = base::kAddressLimit - std::min(begin, base::kAddressLimit);
+      call.range = {begin, begin + std::min(call.range.bytes(), room)};
       call.caller = moved(call.caller);
     }
+    // Those far below all blocks.
+    std::erase_if(batch.mapped, [](const schema::MappingCall& call) {
+      return call.range.begin >= base::kAddressLimit;
+    });
     for (Event& event : batch.events) event = scrub(event);
     for (schema::TimeSample& time : batch.times) time.time_ns = since_begin(time.time_ns);
     for (schema::Mark& mark : batch.marks) mark.time_ns = since_begin(mark.time_ns);
@@ -202,7 +207,7 @@ class Scrubber {
     return options_.hash_names ? hashed(last_part(path)) : last_part(path);
   }
   std::string owner(const std::string& name) const {
-    return options_.hash_names && name != schema::kDataOwner ? hashed(name) : name;
+    return options_.hash_names && !schema::is_fixed_owner(name) ? hashed(name) : name;
   }
   uint64_t moved(uint64_t address) const { return address == 0 ? 0 : address + shift_; }
   uint64_t since_begin(uint64_t time_ns) const { return time_ns - std::min(time_ns, begin_ns_); }

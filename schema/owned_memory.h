@@ -21,6 +21,11 @@ struct OwnedMemory {
 inline constexpr size_t kMaxOwnerBytes = 64;
 inline constexpr size_t kMostOwners = 64;     // of one sample
 inline constexpr char kDataOwner[] = "data";  // variables of programs and libraries
+inline constexpr char kHeapOwner[] = "heap";  // below brk(2), of no block
+inline constexpr char kLibcOwner[] = "libc";  // arenas of glibc without a block
+constexpr bool is_fixed_owner(std::string_view name) {
+  return name == kDataOwner || name == kHeapOwner || name == kLibcOwner;
+}
 constexpr bool is_owner_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
          c == '_' || c == '+' || c == '.';

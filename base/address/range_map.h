@@ -45,6 +45,13 @@ class RangeMap {
     parts_.erase(parts_.lower_bound(range.begin), parts_.lower_bound(range.end));
   }
 
+  // Erases all parts that have an address in `range`, whole: never adds one.
+  void erase_parts(AddressRange range) {
+    auto part = parts_.upper_bound(range.begin);
+    if (part != parts_.begin() && std::prev(part)->second.end > range.begin) --part;
+    while (part != parts_.end() && part->first < range.end) part = parts_.erase(part);
+  }
+
   // Calls visit(part, value) for each part of `window` that has a value, ascending. `visit` must
   // not change this map.
   template <typename Visit>

@@ -21,26 +21,32 @@ struct CodeOwner {
   bool operator==(const CodeOwner&) const = default;
 };
 
-// The name of a file as an owner of memory, without folder and version: "libarrow" for
+// The name of a file as an owner of memory, without directory and version: "libarrow" for
 // /usr/lib/libarrow.so.1200. What no name may have (schema::is_owner_name) becomes '_'; empty if
-// the path has no name.
+// the path has no name. Names that mean something else in texts ("malloc", "data") get a '_' more.
 std::string owner_of_file(std::string_view path);
 // The same for the name that the kernel shows of anonymous memory: "v8" for "[anon:v8]".
 std::string owner_of_kernel_name(std::string_view name);
 
-// Memory that is unmapped behind the hooks, by a system call of the program's own, still has its
-// owner here: it matters only once somebody else gets it behind them, too. One thread.
+// Memory that is unmapped by a system call of the program's own, which no hook sees, still has its
+// owner here: that matters only once it is somebody else's. One thread.
 class MemoryOwners {
  public:
-  // What a hostile program does at most: more ranges or callers have no owner.
+  // Whatever a hostile program does: beyond that, ranges and callers have no owner.
   static constexpr size_t kMostRanges = 1 << 17;
   static constexpr size_t kMostCallers = 1 << 16;
 
   // After the ones before.
   void note(const schema::MappingCall& call);
-  // What a child has from its parent when it is forked.
-  void inherit(const MemoryOwners& parent) { *this = parent; }
-  // Finds out whose callers are that came since the last time. `code` is sorted by address.
+
+  // A forked child has what its parent had mapped. The parent's calls up to then may still be on
+  // their way: the child's own are kept until inherit().
+  void await_inheritance() { awaits_ = true; }
+  bool awaits_inheritance() const { return awaits_; }
+  void inherit(const MemoryOwners& parent);
+
+  // Gives callers the names of the files that they are in. `code` is sorted by address, and may be
+  // older than the last calls: one that is in no file is looked for again, a few times.
   void name_callers(const std::vector<CodeOwner>& code);
 
   // Calls visit(part, owner) for each part of `window` whose owner is known, ascending.
@@ -53,15 +59,20 @@ class MemoryOwners {
   }
 
  private:
+  static constexpr uint8_t kMostLooks = 50;
+
   struct Caller {
     uint64_t address;
     std::string owner;  // empty: not known
+    uint8_t looks = 0;
   };
 
   base::RangeMap<uint32_t> ranges_;  // number in callers_
   std::vector<Caller> callers_;
   std::unordered_map<uint64_t, uint32_t> numbers_;  // of callers, by address
-  size_t named_ = 0;                                // callers that name_callers() has seen
+  std::vector<uint32_t> unnamed_;                   // callers to be looked for
+  bool awaits_ = false;
+  std::vector<schema::MappingCall> waiting_;  // while it awaits
 };
 
 }  // namespace heaptape::recorder

@@ -291,13 +291,19 @@ AddressRange range_named(std::string_view maps, size_t at, std::string_view name
 // malloc/arena.c of glibc 2.36).
 constexpr uint64_t kArenaHeapBytes = uint64_t{64} << 20;
 
-// Arenas without a live block are their library's.
-constexpr char kLibcOwner[] = "libc";
-
 // So a heap looks, by what lies behind it and cannot be used yet.
 bool is_arena_heap(const PrivateMapping& mapping, AddressRange behind) {
   return mapping.owner.empty() && mapping.range.begin % kArenaHeapBytes == 0 &&
          behind.begin == mapping.range.end && behind.end - mapping.range.begin == kArenaHeapBytes;
+}
+
+// A file's pages that were written to: variables, and those that the loader protects once they are
+// relocated. Of others there may be many GiB, and a look takes time for each page.
+constexpr uint64_t kMostRelocatedBytes = 16 << 20;
+
+bool may_have_own_pages(const MapsLine& line) {
+  return line.permissions.starts_with("rw") ||
+         (line.permissions.starts_with("r--") && line.range.bytes() <= kMostRelocatedBytes);
 }
 
 // The range without what lies at its ends where no such heap with a live block can be.
@@ -348,10 +354,11 @@ std::vector<PrivateMapping> parse_private(std::string_view maps) {
     const std::string_view name = line.path;
     if (line.permissions == "---p" && !mappings.empty() &&
         is_arena_heap(mappings.back(), line.range)) {
-      mappings.back().owner = kLibcOwner;
+      mappings.back().owner = schema::kLibcOwner;
     }
     if (!line.permissions.ends_with('p') || line.permissions.starts_with("---")) return;
     const bool is_of_file = line.inode != "0";
+    if (is_of_file && (!may_have_own_pages(line) || name.starts_with("/anon_hugepage"))) return;
     const bool is_behind_data = name.empty() && line.range.begin == end_of_data;
     end_of_data = is_of_file && line.permissions.starts_with("rw") ? line.range.end : 0;
     if (is_of_file || is_behind_data) {
@@ -416,6 +423,12 @@ std::optional<ProcTexts> read_proc_texts(uint32_t pid, CodeTables* code, WithPag
     texts.private_mappings = parse_private(texts.maps);
     texts.code_owners = parse_code_owners(texts.maps);
     texts.resident = resident_pages(pid, ranges_of(texts.private_mappings));
+    if (!texts.resident) {
+      texts.private_mappings.clear();
+      auto ranges = texts.anonymous;
+      ranges.push_back(texts.first_stack);
+      texts.resident = resident_pages(pid, ranges);
+    }
   }
   if (code != nullptr) texts.code = code->read(pid, texts.maps);
   return texts;

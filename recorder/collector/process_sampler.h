@@ -35,11 +35,12 @@ struct ProcTexts {
   std::string maps;
   ProcessCode code = {};  // by the maps; empty where no stacks are recorded
   std::vector<base::AddressRange> anonymous = {};  // writable mappings of no file, by address
-  // Of mappings that are private: their resident pages that are no file's, by address. Nothing:
-  // they were not wanted, may not be looked at, or are too many to be read one by one (over 64 GiB,
-  // before Linux 6.7) or in too many stretches.
+  // The resident pages of private mappings that are no file's, by address; or only those of
+  // `anonymous` and of the first stack, if these are too many. Nothing: they were not wanted, may
+  // not be looked at, or are too many to be read one by one (over 64 GiB, before Linux 6.7) or in
+  // too many stretches.
   std::optional<std::vector<base::AddressRange>> resident = {};
-  std::vector<PrivateMapping> private_mappings = {};  // by address; those with `resident`
+  std::vector<PrivateMapping> private_mappings = {};  // by address; empty: not all are looked at
   std::vector<CodeOwner> code_owners = {};            // by address
   base::AddressRange first_stack = {};                // of the first thread
   base::AddressRange break_heap = {};                 // below brk(2)
@@ -74,8 +75,9 @@ schema::ProcessSample make_sample(const ProcTexts& texts, const LiveSet& live,
 // sense are left out.
 std::vector<base::AddressRange> parse_writable_anonymous(std::string_view maps);
 
-// The private mappings in the same text that can hold pages of no file, in its order: all but
-// inaccessible ones. The variables of programs and libraries are schema::kDataOwner's.
+// The private mappings in the same text that can hold pages of no file, in its order: not those
+// that are inaccessible, nor code and large read-only parts of files. The variables of programs and
+// libraries are schema::kDataOwner's.
 std::vector<PrivateMapping> parse_private(std::string_view maps);
 
 // Whose code is where, in the same text.

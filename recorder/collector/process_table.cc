@@ -65,6 +65,7 @@ bool is_nobodys(const SessionView& view, const RingHeader& ring) {
 }  // namespace
 
 void ProcessTable::adopt_claims() {
+  if (!heirs_.empty()) settle_heirs();
   const std::vector<Pool*> pools = pools_.take_claimed();
   std::vector<Claim> found;
   for (const Pool* const pool : pools) find_claims(*pool, found);
@@ -74,6 +75,22 @@ void ProcessTable::adopt_claims() {
   for (const Claim& claim : found) adopt_process(claim);
   for (const Pool* const pool : pools) adopt_rings(*pool);
   if (!pools.empty() || has_ended_) leave_empty_pools();
+}
+
+// The next round of the parent, after the child was found, has all that it did before the fork.
+void ProcessTable::settle_heirs(uint64_t ending_parent) {
+  std::erase_if(heirs_, [&](const Heir& heir) {
+    const auto child = processes_.find(heir.slot);
+    if (child == processes_.end()) return true;
+    MemoryOwners& owners = child->second->merge().owners();
+    RecordedProcess* const parent = find_serial(heir.parent_serial);
+    if (parent == nullptr) return owners.inherit({}), true;
+    const bool is_due = heir.parent_serial == ending_parent ||
+                        (parent->merge().rounds_done() >= heir.parent_round &&
+                         !parent->merge().owners().awaits_inheritance());
+    if (is_due) owners.inherit(parent->merge().owners());
+    return is_due;
+  });
 }
 
 void ProcessTable::find_claims(const Pool& pool, std::vector<Claim>& found) const {
@@ -167,7 +184,8 @@ void ProcessTable::adopt_process(const Claim& claim) {
                                            tape->encoder(), base::monotonic_ns(), with_stacks);
   if (counts_sizes_) merge->count_sizes();
   if (RecordedProcess* const parent = find_serial(claim.parent_serial)) {
-    merge->owners().inherit(parent->merge().owners());
+    merge->owners().await_inheritance();
+    heirs_.push_back({claim.slot, parent->traits().serial, parent->merge().rounds_begun() + 1});
   }
   merge->note_code(traits.identity.code.mappings);
   manifest_.emplace_back();
@@ -227,6 +245,7 @@ void ProcessTable::end(SlotId slot, schema::EndReason reason, int32_t status) {
   adopt_rings(pool);  // that it claimed in its last moments
   RecordedProcess& process = *processes_.at(slot);
   process.merge().drain(RingMerge::kEverything, base::monotonic_ns());
+  if (!heirs_.empty()) settle_heirs(process.traits().serial);
   finish(process, reason, status);
   std::vector<uint32_t>& owners = owners_in(pool, 0);
   for (const uint32_t index : process.free_rings()) owners[index] = kNobody;

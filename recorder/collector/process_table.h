@@ -91,9 +91,19 @@ class ProcessTable {
  private:
   static constexpr uint32_t kNobody = UINT32_MAX;
 
+  // A forked process that has not got its parent's owners of memory yet.
+  struct Heir {
+    SlotId slot;
+    uint64_t parent_serial;
+    uint64_t parent_round;  // once that is done
+  };
+
   void find_claims(const Pool& pool, std::vector<Claim>& found) const;
   void adopt_process(const Claim& claim);
   void adopt_rings(const Pool& pool);
+  // Gives heirs what they are due, and those of a parent that ends in any case.
+  static constexpr uint64_t kNoProcess = UINT64_MAX;
+  void settle_heirs(uint64_t ending_parent = kNoProcess);
   ProcessIdentity identify(const Claim& claim);
   std::unique_ptr<TapeStream> create_tape(const std::string& path, const Claim& claim,
                                           const ProcessIdentity& identity);
@@ -123,6 +133,7 @@ class ProcessTable {
   std::unordered_map<uint32_t, SlotId> slot_of_pid_;  // of processes whose pids are ours
   // By pool: the slot of each ring that was ever taken, or kNobody.
   std::unordered_map<uint32_t, std::vector<uint32_t>> ring_owners_;
+  std::vector<Heir> heirs_;
   bool counts_sizes_ = false;
   bool has_ended_ = false;  // a process, since the pools were looked through
   ProcessTotals ended_;

@@ -94,11 +94,11 @@ std::optional<schema::Mark> RecordedProcess::add_mark(const std::string& name, u
 }
 
 void RecordedProcess::save_if_due(uint64_t now_ns) {
-  const uint64_t events = tape_->encoder().events();
-  if (events == saved_events_ && !has_new_mark_) return;
+  const uint64_t written = merge_->written();
+  if (written == saved_ && !has_new_mark_) return;
   if (next_save_ns_ == 0) next_save_ns_ = now_ns + kSaveAfterNs;
   if (now_ns < next_save_ns_ || !tape_->save()) return;
-  saved_events_ = events;
+  saved_ = written;
   has_new_mark_ = false;
   next_save_ns_ = 0;
 }

@@ -77,7 +77,7 @@ bool RingMerge::begin_round(uint64_t cut, uint64_t now_ns) {
 }
 
 bool RingMerge::work(uint64_t most) {
-  const uint64_t end = tape_.events() + std::min(most, UINT64_MAX - tape_.events());
+  const uint64_t end = written() + std::min(most, UINT64_MAX - written());
   // What waits for us is more urgent than small tapes.
   tape_.set_effort(backlog_.is_long() ? schema::Effort::kLow : schema::Effort::kFull);
   Progress progress = Progress::kDone;
@@ -90,7 +90,7 @@ bool RingMerge::work(uint64_t most) {
     leave(round);
     done_cut_ = round.cut;
     rounds_.pop_front();
-    if (tape_.events() >= end) progress = Progress::kMore;
+    if (written() >= end) progress = Progress::kMore;
   }
   return progress == Progress::kMore && has_rounds();
 }
@@ -123,12 +123,12 @@ void RingMerge::enter(Round& round) {
   note_ends();
 }
 
-RingMerge::Progress RingMerge::work_on(const Round& round, uint64_t last_event) {
+RingMerge::Progress RingMerge::work_on(const Round& round, uint64_t last_written) {
   if (next_thread_ == 1 && !cursors_.empty()) {
-    const Progress progress = drain_unstamped(*cursors_.front(), last_event);
+    const Progress progress = drain_unstamped(*cursors_.front(), last_written);
     if (progress != Progress::kDone) return progress;
   }
-  return drain_merged(round.cut, last_event);
+  return drain_merged(round.cut, last_written);
 }
 
 void RingMerge::leave(const Round& round) {
@@ -171,15 +171,18 @@ bool RingMerge::is_read() const {
 }
 
 // While there is one thread, the ring's order is the order.
-RingMerge::Progress RingMerge::drain_unstamped(RingCursor& cursor, uint64_t last_event) {
+RingMerge::Progress RingMerge::drain_unstamped(RingCursor& cursor, uint64_t last_written) {
   RingRun& run = shared_run();
   for (;;) {
-    while (cursor.is_at_other() && cursor.order() == 0) write_other(cursor);
+    while (cursor.is_at_other() && cursor.order() == 0 && written() < last_written) {
+      write_other(cursor);
+      cursor.release_if_due();
+    }
+    if (written() >= last_written) return Progress::kMore;
     const CallRun calls = run.take(cursor, 0);
     if (calls.calls.empty()) break;
     write(calls, IfLive::kCount);
     cursor.release_if_due();
-    if (tape_.events() >= last_event) return Progress::kMore;
   }
   note_end(cursor);
   return Progress::kDone;
@@ -187,7 +190,7 @@ RingMerge::Progress RingMerge::drain_unstamped(RingCursor& cursor, uint64_t last
 
 // Takes the rings with the oldest calls, writes those that are older than all others, and goes on;
 // anew when write() moved other rings on.
-RingMerge::Progress RingMerge::drain_merged(uint64_t cut, uint64_t last_event) {
+RingMerge::Progress RingMerge::drain_merged(uint64_t cut, uint64_t last_written) {
   do {
     heap_.clear();
     for (const auto& cursor : cursors_) {
@@ -196,7 +199,7 @@ RingMerge::Progress RingMerge::drain_merged(uint64_t cut, uint64_t last_event) {
     std::ranges::make_heap(heap_, is_later);
     heap_stale_ = false;
     while (!heap_.empty() && !heap_stale_) {
-      if (tape_.events() >= last_event) return Progress::kMore;
+      if (written() >= last_written) return Progress::kMore;
       if (heap_.front()->is_at_other()) {
         std::ranges::pop_heap(heap_, is_later);
         RingCursor& cursor = *heap_.back();
@@ -236,6 +239,7 @@ void RingMerge::write_other(RingCursor& cursor) {
   if (!ending_.empty()) [[unlikely]]
     write_ends();
   const LoggedCall& call = *cursor.peek();
+  ++others_written_;
   if (call.steering) {
     tape_.add_steering(*call.steering);
   } else {

@@ -73,6 +73,8 @@ class RingMerge {
   MemoryOwners& owners() { return owners_; }
   // The bytes that its calls have asked for so far.
   uint64_t asked_bytes() const { return asked_bytes_; }
+  // Calls that came onto the tape, those that are no events included.
+  uint64_t written() const { return tape_.events() + others_written_; }
   // From now on, before the first call, sizes() are counted. Null: they are not.
   void count_sizes() { sizes_ = std::make_unique<LiveSizes>(); }
   const LiveSizes* sizes() const { return sizes_.get(); }
@@ -191,7 +193,7 @@ class RingMerge {
   enum class Progress : uint8_t { kDone, kMore, kWaits };
 
   void enter(Round& round);
-  Progress work_on(const Round& round, uint64_t last_event);
+  Progress work_on(const Round& round, uint64_t last_written);
   void leave(const Round& round);
   bool is_read() const;
   void note_ends();
@@ -200,8 +202,8 @@ class RingMerge {
   void write_ends();
   void note_stack(schema::FrameNumber stack);
   bool end_is_sure(uint64_t now_ns) const;
-  Progress drain_unstamped(RingCursor& cursor, uint64_t last_event);
-  Progress drain_merged(uint64_t cut, uint64_t last_event);
+  Progress drain_unstamped(RingCursor& cursor, uint64_t last_written);
+  Progress drain_merged(uint64_t cut, uint64_t last_written);
   bool write_next(uint64_t cut);
   bool write_after_its_cause(RingCursor& cursor);
   void write_other(RingCursor& cursor);
@@ -231,6 +233,7 @@ class RingMerge {
   OwnMappings own_mappings_;
   MemoryOwners owners_;
   uint64_t asked_bytes_ = 0;
+  uint64_t others_written_ = 0;
   std::unique_ptr<LiveSizes> sizes_;  // null: not counted
   StackTable stacks_;
   std::vector<std::unique_ptr<RingCursor>> cursors_;

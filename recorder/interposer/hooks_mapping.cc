@@ -1,6 +1,6 @@
 // Functions by which a program maps memory itself. Calls that malloc makes are malloc's, and not
-// recorded; those of the C library's own are not seen. The record is made outside of the call, so
-// that a signal handler that interrupts the kernel does not seem to be malloc's.
+// recorded; those that the C library makes itself are not seen. The record is made outside of the
+// call, so that a signal handler that interrupts the kernel does not seem to be malloc's.
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,6 +22,8 @@ namespace {
 using heaptape::schema::MappingOp;
 
 #define HEAPTAPE_CALLER __builtin_return_address(0)
+
+constexpr int kDontUnmap = 4;  // MREMAP_DONTUNMAP, Linux 5.7; musl 1.2.3 does not name it
 
 // As the C library does it, before the next functions are known: a look-up may come in the middle
 // of the allocator's start.
@@ -52,19 +54,28 @@ class EarlyCalls {
  public:
   void add(const Call& call) {
     const uint32_t index = count_.fetch_add(1, std::memory_order_relaxed);
-    if (index < kMost) calls_[index] = call;
+    if (index >= kMost) return;
+    calls_[index].call = call;
+    calls_[index].is_there.store(true, std::memory_order_release);
   }
+  // Without a call that another thread has only begun to add.
   void record() {
     if (count_.load(std::memory_order_relaxed) == 0) return;
-    const uint32_t count = count_.exchange(0, std::memory_order_relaxed);
-    for (uint32_t i = 0; i < count && i < kMost; ++i) put(calls_[i]);
+    count_.store(0, std::memory_order_relaxed);
+    for (Slot& slot : calls_) {
+      if (slot.is_there.exchange(false, std::memory_order_acquire)) put(slot.call);
+    }
   }
 
  private:
   static constexpr uint32_t kMost = 64;
 
+  struct Slot {
+    std::atomic<bool> is_there{false};
+    Call call = {};
+  };
   std::atomic<uint32_t> count_{0};
-  Call calls_[kMost] = {};
+  Slot calls_[kMost];
 };
 EarlyCalls early_calls;
 
@@ -78,13 +89,17 @@ void record(MappingOp op, const void* address, uint64_t bytes, uint64_t detail,
   if (process.session.board().map_calls == MapCalls::kIgnored) return;
   const HookScope scope;
   if (scope.nested()) return;
+  thread_local_state.hook |= kAccounted;  // no call to malloc is lost if a jump leaves this
   early_calls.record();
   put(call);
 }
 
-bool is_page_start(const void* address) {
+// A range that the kernel may accept.
+bool is_plausible(const void* address, size_t bytes) {
   constexpr uintptr_t kPageBytes = 4096;
-  return reinterpret_cast<uintptr_t>(address) % kPageBytes == 0;
+  constexpr uintptr_t kLimit = uintptr_t{1} << 56;
+  const auto begin = reinterpret_cast<uintptr_t>(address);
+  return begin % kPageBytes == 0 && bytes != 0 && begin < kLimit && bytes <= kLimit - begin;
 }
 
 void* map(void* address, size_t bytes, int protection, int flags, int file, off_t offset,
@@ -113,10 +128,9 @@ HEAPTAPE_EXPORT void* mmap64(void* address, size_t bytes, int protection, int fl
   return map(address, bytes, protection, flags, file, offset, HEAPTAPE_CALLER);
 }
 
-// Recorded before the call: another thread may get the addresses at once. A call that the kernel
-// refuses for its arguments gives nothing back.
+// Recorded before the call: another thread may get the addresses at once.
 HEAPTAPE_EXPORT int munmap(void* address, size_t bytes) {
-  if (is_page_start(address) && bytes != 0) {
+  if (is_plausible(address, bytes)) {
     record(MappingOp::kUnmap, address, bytes, 0, HEAPTAPE_CALLER);
   }
   return are_next_functions_known()
@@ -124,6 +138,8 @@ HEAPTAPE_EXPORT int munmap(void* address, size_t bytes) {
              : system_call(SYS_munmap, as_long(address), static_cast<long>(bytes), 0);
 }
 
+// If the memory may move, its old place is recorded as unmapped before the call, too; if it cannot,
+// most such calls fail, and then there is nothing to record.
 HEAPTAPE_EXPORT void* mremap(void* address, size_t bytes, size_t new_bytes, int flags, ...) {
   void* wanted = nullptr;
   if ((flags & MREMAP_FIXED) != 0) {
@@ -132,16 +148,24 @@ HEAPTAPE_EXPORT void* mremap(void* address, size_t bytes, size_t new_bytes, int 
     wanted = va_arg(rest, void*);
     va_end(rest);
   }
-  record(MappingOp::kUnmap, address, bytes, 0, HEAPTAPE_CALLER);
+  const bool leaves =
+      (flags & MREMAP_MAYMOVE) != 0 && (flags & kDontUnmap) == 0 && is_plausible(address, bytes);
+  if (leaves) record(MappingOp::kUnmap, address, bytes, 0, HEAPTAPE_CALLER);
   void* const block =
       are_next_functions_known()
           ? next_functions().mremap(address, bytes, new_bytes, flags, wanted)
           : system_call<void*>(SYS_mremap, as_long(address), static_cast<long>(bytes),
                                static_cast<long>(new_bytes), flags, as_long(wanted));
-  // One that fails leaves everything where it was.
-  const bool has_failed = block == MAP_FAILED;
-  record(MappingOp::kMap, has_failed ? address : block, has_failed ? bytes : new_bytes, 0,
-         HEAPTAPE_CALLER);
+  if (block != MAP_FAILED) {
+    char* const end = static_cast<char*>(block) + new_bytes;
+    if (!leaves && block == address && new_bytes < bytes) {
+      record(MappingOp::kUnmap, end, bytes - new_bytes, 0, HEAPTAPE_CALLER);
+    } else {
+      record(MappingOp::kMap, block, new_bytes, 0, HEAPTAPE_CALLER);
+    }
+  } else if (leaves) {
+    record(MappingOp::kMap, address, bytes, 0, HEAPTAPE_CALLER);
+  }
   return block;
 }
 

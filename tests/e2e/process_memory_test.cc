@@ -81,6 +81,7 @@ TEST_F(ProcessMemory, IsOfThoseWhoMovedTheBreak) {
   Owned parts = owned(largest());
   // It joins malloc's heap, where that has blocks.
   EXPECT_EQ(parts["libmapper"] + parts["(malloc)"], 14u);
+  EXPECT_TRUE(std::regex_search(dump(), std::regex(" brk\\+\\(0x[0-9a-f]+, 2097152, 0x0\\)")));
 }
 
 TEST_F(ProcessMemory, IsCalledWhatTheProgramCallsIt) {
@@ -148,6 +149,9 @@ TEST_F(ProcessMemory, IsMappedAsWithoutARecorder) {
   EXPECT_NE(calls.find(" brk+("), std::string::npos) << calls;
   EXPECT_NE(calls.find(" brk-("), std::string::npos) << calls;
   EXPECT_EQ(calls.find("12345"), std::string::npos) << calls;
+  // Those that failed: memory that cannot move, and none that is there.
+  EXPECT_EQ(calls.find("0x100040000000"), std::string::npos) << calls;
+  EXPECT_EQ(calls.find("mmap(0x100000000000, 8192"), std::string::npos) << calls;
 }
 
 // The program makes a few pages resident after the last sample, as it reads its own figures.

@@ -49,6 +49,20 @@ TEST(RangeMap, IgnoresEmptyRanges) {
   EXPECT_EQ(parts_in(map, {0, 100}), (Parts{{{10, 20}, 1}}));
 }
 
+TEST(RangeMap, ErasesWholeParts) {
+  RangeMap<int> map;
+  map.assign({10, 20}, 1);
+  map.assign({20, 30}, 2);
+  map.assign({30, 40}, 3);
+  map.erase_parts({20, 21});
+  EXPECT_EQ(parts_in(map, {0, 100}), (Parts{{{10, 20}, 1}, {{30, 40}, 3}}));
+  map.erase_parts({40, 50});
+  map.erase_parts({0, 10});
+  EXPECT_EQ(map.size(), 2u);
+  map.erase_parts({15, 31});
+  EXPECT_EQ(map.size(), 0u);
+}
+
 TEST(RangeMap, IsAnArrayOfValues) {
   constexpr uint64_t kAddresses = 24;
   tests::Random random(5);

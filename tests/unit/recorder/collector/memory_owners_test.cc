@@ -90,6 +90,38 @@ TEST_F(MemoryOwnersTest, KeepTheirNames) {
   EXPECT_EQ(parts(), (Parts{{1, "one"}, {1, "other"}}));
 }
 
+// The text was read before the library was loaded.
+TEST_F(MemoryOwnersTest, AreLookedForAgain) {
+  map(10, 1, 0x450);
+  EXPECT_EQ(parts(), Parts());
+  code_.push_back({{0x400, 0x500}, "late"});
+  EXPECT_EQ(parts(), (Parts{{1, "late"}}));
+}
+
+TEST_F(MemoryOwnersTest, AreNotLookedForForever) {
+  map(10, 1, 0x450);
+  for (int i = 0; i < 100; ++i) parts();
+  code_.push_back({{0x400, 0x500}, "too late"});
+  EXPECT_EQ(parts(), Parts());
+}
+
+// The parent's calls from before the fork may come later than the child's.
+TEST_F(MemoryOwnersTest, OfAChildComeAfterItsParents) {
+  MemoryOwners child;
+  child.await_inheritance();
+  child.note({.op = MappingOp::kUnmap, .range = {10 * kPage, 12 * kPage}});
+  child.note({.op = MappingOp::kMap, .range = {20 * kPage, 21 * kPage}, .caller = 0x250});
+  child.name_callers(code_);
+  EXPECT_EQ(parts(child), Parts());
+  map(10, 5, 0x150);
+  child.inherit(owners_);
+  EXPECT_FALSE(child.awaits_inheritance());
+  child.name_callers(code_);
+  EXPECT_EQ(parts(child), (Parts{{3, "one"}, {1, "two"}}));
+  child.note({.op = MappingOp::kUnmap, .range = {12 * kPage, 13 * kPage}});
+  EXPECT_EQ(parts(child), (Parts{{2, "one"}, {1, "two"}}));
+}
+
 TEST_F(MemoryOwnersTest, AreInherited) {
   map(10, 1, 0x150);
   MemoryOwners child;
@@ -113,6 +145,14 @@ TEST_F(MemoryOwnersTest, TakeNoMoreMemoryThanAllowed) {
   }
   many.name_callers(code_);
   EXPECT_EQ(parts(many).size(), MemoryOwners::kMostRanges);
+  MemoryOwners holed;
+  constexpr uint64_t kPages = 3 * MemoryOwners::kMostRanges;
+  holed.note({.op = MappingOp::kMap, .range = {0, kPages * kPage}, .caller = 0x1000'0000});
+  for (uint64_t i = 1; i < kPages; i += 2) {
+    holed.note({.op = MappingOp::kUnmap, .range = {i * kPage, (i + 1) * kPage}});
+  }
+  holed.name_callers(code_);
+  EXPECT_EQ(parts(holed).size(), MemoryOwners::kMostRanges - 1);
 }
 
 TEST_F(MemoryOwnersTest, BearWhatAHostileProgramSays) {
@@ -126,7 +166,7 @@ TEST_F(MemoryOwnersTest, BearWhatAHostileProgramSays) {
   EXPECT_EQ(parts(), Parts());
 }
 
-TEST(OwnerOfFile, IsItsNameWithoutFolderAndVersion) {
+TEST(OwnerOfFile, IsItsNameWithoutDirectoryAndVersion) {
   EXPECT_EQ(owner_of_file("/usr/lib/libarrow.so.1200.0.0"), "libarrow");
   EXPECT_EQ(owner_of_file("/usr/bin/python3.11"), "python3.11");
   EXPECT_EQ(owner_of_file("/a/_json.cpython-311-x86_64-linux-gnu.so"), "_json");
@@ -136,11 +176,13 @@ TEST(OwnerOfFile, IsItsNameWithoutFolderAndVersion) {
   EXPECT_EQ(owner_of_file("/a/.so"), ".so");
   EXPECT_EQ(owner_of_file("server"), "server");
   EXPECT_EQ(owner_of_file("/"), "");
+  EXPECT_EQ(owner_of_file("/bin/malloc"), "malloc_");
+  EXPECT_EQ(owner_of_file("/bin/data.so.1"), "data_");
 }
 
 TEST(OwnerOfFile, IsAlwaysANameOrNone) {
   EXPECT_EQ(owner_of_file("/a/b c\n\"\xff"), "b_c___");
-  EXPECT_EQ(owner_of_file("/" + std::string(300, 'x')), std::string(64, 'x'));
+  EXPECT_EQ(owner_of_file("/" + std::string(300, 'x')), std::string(63, 'x'));
 }
 
 TEST(OwnerOfKernelName, IsWhatIsBetweenTheBrackets) {

@@ -243,7 +243,6 @@ constexpr char kPrivateText[] =
 
 TEST(ProcessSampler, FindsPrivateMemoryInTheText) {
   const std::vector<PrivateMapping> expected = {
-      {{0x400000, 0x401000}, "data", false},
       {{0x401000, 0x402000}, "data", false},
       {{0x402000, 0x404000}, "data", false},
       {{0x404000, 0x406000}, "", false},
@@ -252,10 +251,15 @@ TEST(ProcessSampler, FindsPrivateMemoryInTheText) {
       {{0x20000000, 0x20010000}, "a_b", true},
       {{0x20020000, 0x20021000}, "data", false},
       {{0x20021000, 0x20022000}, "", false},  // behind what cannot be written
-      {{0x20030000, 0x20031000}, "data", false},
       {{0x7ffc00000000, 0x7ffc00021000}, "stack", false}};
   EXPECT_EQ(parse_private(kPrivateText), expected);
   EXPECT_EQ(parse_private("x\n"), std::vector<PrivateMapping>());
+  EXPECT_EQ(parse_private("20020000-21020000 r--p 00000000 fe:00 8 /data\n").size(), 1u);
+  EXPECT_EQ(parse_private("20020000-21021000 r--p 00000000 fe:00 8 /data\n").size(), 0u);
+  EXPECT_EQ(parse_private("20020000-21021000 rw-p 00000000 fe:00 8 /data\n").size(), 1u);
+  EXPECT_EQ(
+      parse_private("20000000-20200000 rw-p 00000000 00:0f 9 /anon_hugepage (deleted)\n").size(),
+      0u);
 }
 
 TEST(ProcessSampler, KnowsHeapsOfArenasByTheirPlace) {

@@ -174,6 +174,28 @@ std::vector<uint64_t> map_words(uint64_t stamp, uint64_t page, uint64_t bytes = 
           uint64_t{0x1000} << kAddressShift | static_cast<uint64_t>(schema::MappingOp::kMap)};
 }
 
+// Such calls take time, too, though they are no events.
+TEST_F(RingRoundsTest, WithCallsThatMapMemoryAreWorkedOffInPieces) {
+  for (uint64_t i = 1; i <= 100; ++i) a_.write_words(map_words(2 * i, 1));
+  begin_round(5000);
+  for (uint64_t pieces = 1; merge_.work(10); ++pieces) ASSERT_EQ(merge_.written(), 10 * pieces);
+  EXPECT_EQ(merge_.written(), 100u);
+  EXPECT_EQ(events(), 0u);
+}
+
+TEST_F(RingRoundsTest, WithSteeringOfOneThreadAreWorkedOffInPieces) {
+  tests::FakeSession session;
+  session.join(0, 42);
+  RingPen pen(session, 0);
+  RingMerge merge(backlog_, session.view(), 0, tape_->encoder(), kBegin);
+  merge.add_ring(0);
+  for (uint64_t i = 1; i <= 100; ++i) pen.write_words(trim_words(0, i));
+  merge.begin_round(0, kBegin);
+  for (uint64_t pieces = 1; merge.work(10); ++pieces) ASSERT_EQ(merge.written(), 10 * pieces);
+  EXPECT_EQ(merge.written(), 100u);
+  EXPECT_EQ(merge.rounds_done(), 1u);
+}
+
 TEST_F(RingRoundsTest, HaveTheCallsThatMapMemoryInTheirOrder) {
   a_.write_words(map_words(5, 7)).write(malloc_record(kPage, 10));
   b_.write(malloc_record(2 * kPage, 20))
