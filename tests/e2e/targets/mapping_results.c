@@ -24,6 +24,7 @@ static void* map_at(void* address, size_t bytes, int protection, int flags, int 
 }
 
 int main(void) {
+  if (map_at(NULL, 0, PROT_READ, MAP_ANONYMOUS, -1) != MAP_FAILED || errno != EINVAL) return 2;
   /* A function that the recorder interposes, too, before the first call to malloc. */
   if (syscall(SYS_getpid) != getpid()) return 1;
   errno = 0;
@@ -43,6 +44,8 @@ int main(void) {
   say("kept", ((char*)kAt)[64 * 4096]);
   say("move nothing", (long)mremap((char*)kAt + (1 << 30), 4096, 8192, 0));
   say("grow where there is no room", (long)mremap(kAt, 4096, 8192, 0));
+  say("grow beyond all memory", (long)mremap(kAt, 4096, (size_t)1 << 60, MREMAP_MAYMOVE));
+  say("unmap all memory", munmap(kAt, -(size_t)4096));
   say("unmap", munmap(kAt, kBytes));
   say("unmap odd", munmap((char*)kAt + 1, 4096));
   say("unmap nothing", munmap(kAt, 0));

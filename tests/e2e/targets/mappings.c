@@ -26,6 +26,11 @@ void* grow_break(size_t bytes);
 
 static char variables[6 * kMiB];
 
+#ifdef FIRST
+/* Texts of an allocator inside. */
+const char* const texts[] = {FIRST, SECOND};
+#endif
+
 static void* at(size_t number) {
   return (void*)(0x100000000000 + (number << 32));
 }

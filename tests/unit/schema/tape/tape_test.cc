@@ -359,6 +359,40 @@ TEST_F(Tape, NeverHasMoreOfOwnersThanThereIs) {
   EXPECT_EQ(batch.samples[2].parts.owners.size(), schema::kMostOwners);
 }
 
+TEST_F(Tape, OmitsMappingCallsThatNoProcessCanMake) {
+  using schema::MappingOp;
+  constexpr uint64_t kLimit = base::kAddressLimit;
+  auto writer = TapeWriter::create(path_, sample_header());
+  ASSERT_TRUE(writer.ok());
+  (*writer)->add_mapping_call({.range = {kLimit, kLimit}});
+  (*writer)->add_mapping_call({.range = {kLimit - 1, kLimit + 1}});
+  (*writer)->add_mapping_call({.op = static_cast<MappingOp>(99), .range = {1, 2}});
+  const schema::MappingCall possible{.op = MappingOp::kUnmap, .range = {kLimit - 1, kLimit}};
+  (*writer)->add_mapping_call(possible);
+  ASSERT_TRUE((*writer)->finish({}).ok());
+  schema::TapeReader reader = open();
+  schema::EventBatch batch;
+  ASSERT_TRUE(reader.read(batch, 10).ok());
+  EXPECT_EQ(batch.mapped, (std::vector<schema::MappingCall>{possible}));
+}
+
+// A chunk has so many, and no more.
+TEST_F(Tape, KeepsAMillionMappingCalls) {
+  auto writer = TapeWriter::create(path_, sample_header());
+  ASSERT_TRUE(writer.ok());
+  constexpr uint64_t kCalls = 1'000'000;
+  for (uint64_t i = 0; i < kCalls; ++i) (*writer)->add_mapping_call({.range = {0, i % 128}});
+  ASSERT_TRUE((*writer)->finish({}).ok());
+  schema::TapeReader reader = open();
+  uint64_t calls = 0;
+  schema::EventBatch batch;
+  do {
+    ASSERT_TRUE(reader.read(batch, 10).ok());
+    calls += batch.mapped.size();
+  } while (!batch.mapped.empty());
+  EXPECT_EQ(calls, kCalls);
+}
+
 TEST_F(Tape, GivesSamplesWithTheEventsTheyFollow) {
   auto writer = TapeWriter::create(path_, sample_header());
   ASSERT_TRUE(writer.ok());
