@@ -1,6 +1,7 @@
 // Every entry point under every allocator: each call is on the tape once, under its own name, with
 // what the program passed and got.
 #include <algorithm>
+#include <regex>
 #include <sstream>
 
 #include "tests/e2e/record_fixture.h"
@@ -18,10 +19,9 @@ std::string without_number(const std::string& line) {
 std::vector<std::string> calls_of(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream in(text);
+  const std::regex mapping_call(" (mmap|munmap|mprotect|madvise|brk.)\\(");
   for (std::string line; std::getline(in, line);) {
-    if (line.find(" mmap(") == line.npos && line.find(" brk+(") == line.npos) {
-      lines.push_back(without_number(line));
-    }
+    if (!std::regex_search(line, mapping_call)) lines.push_back(without_number(line));
   }
   return lines;
 }
