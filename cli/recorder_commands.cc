@@ -88,8 +88,8 @@ void add_record(CLI::App& app, Request& request) {
                      "them (default block)");
   add_choice<MapCalls>(command, "--mmap", options->session.map_calls,
                        {{"on", MapCalls::kRecorded}, {"off", MapCalls::kIgnored}},
-                       "record the calls by which the program maps memory itself, so that samples "
-                       "say who has what is not malloc's (default on)");
+                       "record calls of mmap and the like, which show who has the memory that is "
+                       "not malloc's (default on)");
   add_size(command, "--backlog", options->backlog_bytes,
            "memory for recorded calls that are not on a tape yet; when it is full, --on-full says "
            "what happens (default 256MiB)");

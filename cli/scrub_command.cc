@@ -178,7 +178,7 @@ class Scrubber {
       call.range = {begin, begin + std::min(call.range.bytes(), room)};
       call.caller = moved(call.caller);
     }
-    // Those far below all blocks.
+    // Far below all blocks, these are no addresses now.
     std::erase_if(batch.mapped, [](const schema::MappingCall& call) {
       return call.range.begin >= base::kAddressLimit;
     });

@@ -23,7 +23,7 @@ class ProcessInnerAllocators {
   // A file counts once. More than kMostFiles are left out.
   void add(const schema::InnerAllocator& file);
   std::vector<schema::InnerAllocator> list() const;
-  // Whose run-time maps its memory by system calls of its own (Go's does); empty: nobody's.
+  // The owner_of_file() of one whose run-time makes its own system calls, as Go's does; or empty.
   std::string raw_owner() const;
   // The files that need no second look: while one is mapped, no other gets its inode. Call only
   // from the thread that runs look().

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
+#include <variant>
 
 #include "base/address/address_range.h"
 #include "recorder/ring/record.h"
@@ -31,11 +31,10 @@ struct LoggedCall {
   uint64_t stamp = 0;        // when the call ended (a release: began); 0: it has no stamp
   uint64_t begin_stamp = 0;  // from here on the block given up may belong to another thread
   uint64_t ticks = 0;        // of the stamp, or of the time mark right before it; 0: neither
-  // It is no call to malloc, but steers the allocator or maps memory: then `event` has nothing.
-  std::optional<schema::SteeringCall> steering;
-  std::optional<schema::MappingCall> mapping;
+  // A call that is no event: then `event` has nothing.
+  std::variant<std::monostate, schema::SteeringCall, schema::MappingCall> beside;
 
-  bool is_of_malloc() const { return !steering && !mapping; }
+  bool is_event() const { return beside.index() == 0; }
 };
 
 inline LoggedCall to_logged_call(const Record& record, uint32_t thread, schema::FrameNumber stack) {
@@ -62,10 +61,10 @@ inline LoggedCall to_logged_call(const Record& record, uint32_t thread, schema::
 inline LoggedCall to_steering_call(const Record& record, uint32_t thread) {
   LoggedCall call;
   call.stamp = call.begin_stamp = record.stamp;
-  call.steering = {.thread = thread,
-                   .op = static_cast<schema::SteeringOp>(record.address),
-                   .first = static_cast<int64_t>(record.size),
-                   .second = static_cast<int64_t>(record.old_address)};
+  call.beside = schema::SteeringCall{.thread = thread,
+                                     .op = static_cast<schema::SteeringOp>(record.address),
+                                     .first = static_cast<int64_t>(record.size),
+                                     .second = static_cast<int64_t>(record.old_address)};
   return call;
 }
 
@@ -73,11 +72,12 @@ inline LoggedCall to_mapping_call(const Record& record, uint32_t thread) {
   LoggedCall call;
   call.stamp = call.begin_stamp = record.stamp;
   const uint64_t begin = record.address;
-  call.mapping = {.thread = thread,
-                  .op = static_cast<schema::MappingOp>(record.stack),
-                  .range = {begin, begin + std::min(record.size, base::kAddressLimit - begin)},
-                  .detail = record.alignment,
-                  .caller = record.old_address};
+  call.beside = schema::MappingCall{
+      .thread = thread,
+      .op = static_cast<schema::MappingOp>(record.stack),
+      .range = {begin, begin + std::min(record.size, base::kAddressLimit - begin)},
+      .detail = record.alignment,
+      .caller = record.old_address};
   return call;
 }
 

@@ -14,11 +14,8 @@ using schema::MappingOp;
 std::string plain_name(std::string_view name) {
   std::string plain(name.substr(0, schema::kMaxOwnerBytes - 1));
   std::ranges::replace_if(plain, [](char c) { return !schema::is_owner_character(c); }, '_');
-  for (const char* const taken :
-       {"malloc", "stacks", "other", schema::kDataOwner, schema::kLibcOwner}) {
-    if (plain == taken) return plain + "_";
-  }
-  return plain;
+  const bool is_taken = plain == "malloc" || plain == "stacks" || plain == "other";
+  return is_taken || schema::is_fixed_owner(plain) ? plain + "_" : plain;
 }
 
 }  // namespace
@@ -37,9 +34,9 @@ std::string owner_of_file(std::string_view path) {
 
 std::string owner_of_kernel_name(std::string_view name) {
   constexpr std::string_view kAnonymous = "[anon:";
-  if (!name.starts_with('[') || !name.ends_with(']')) return "";
+  if (!name.starts_with(kAnonymous) || !name.ends_with(']')) return "";
+  name.remove_prefix(kAnonymous.size());
   name.remove_suffix(1);
-  name.remove_prefix(name.starts_with(kAnonymous) ? kAnonymous.size() : 1);
   return plain_name(name);
 }
 

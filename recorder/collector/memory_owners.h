@@ -1,4 +1,4 @@
-// Who mapped the memory of a process that is not malloc's, as far as the hooks saw it.
+// The owners of memory beside malloc: the files whose code mapped it, where a hook saw that.
 #pragma once
 
 #include <cstdint>
@@ -23,30 +23,30 @@ struct CodeOwner {
 
 // The name of a file as an owner of memory, without directory and version: "libarrow" for
 // /usr/lib/libarrow.so.1200. What no name may have (schema::is_owner_name) becomes '_'; empty if
-// the path has no name. Names that mean something else in texts ("malloc", "data") get a '_' more.
+// the path has no name. Names with another meaning in texts ("malloc", "data") get a '_' more.
 std::string owner_of_file(std::string_view path);
-// The same for the name that the kernel shows of anonymous memory: "v8" for "[anon:v8]".
+// The same for the name of anonymous memory in /proc/PID/maps: "v8" for "[anon:v8]"; empty if it is
+// none.
 std::string owner_of_kernel_name(std::string_view name);
 
-// Memory that is unmapped by a system call of the program's own, which no hook sees, still has its
-// owner here: that matters only once it is somebody else's. One thread.
+// Memory unmapped past the hooks keeps its owner here, until somebody maps it anew. One thread.
 class MemoryOwners {
  public:
-  // Whatever a hostile program does: beyond that, ranges and callers have no owner.
+  // Against hostile programs: beyond these limits, ranges and callers have no owner.
   static constexpr size_t kMostRanges = 1 << 17;
   static constexpr size_t kMostCallers = 1 << 16;
 
-  // After the ones before.
+  // Calls come in their order.
   void note(const schema::MappingCall& call);
 
-  // A forked child has what its parent had mapped. The parent's calls up to then may still be on
-  // their way: the child's own are kept until inherit().
+  // A forked child begins with its parent's. The parent's calls before the fork may not have been
+  // read yet: until inherit(), the child's own calls wait.
   void await_inheritance() { awaits_ = true; }
   bool awaits_inheritance() const { return awaits_; }
   void inherit(const MemoryOwners& parent);
 
-  // Gives callers the names of the files that they are in. `code` is sorted by address, and may be
-  // older than the last calls: one that is in no file is looked for again, a few times.
+  // Names the callers that have no name yet. `code` is sorted by address, and may be older than the
+  // last calls: a caller that is not in it is looked for again, a few times.
   void name_callers(const std::vector<CodeOwner>& code);
 
   // Calls visit(part, owner) for each part of `window` whose owner is known, ascending.

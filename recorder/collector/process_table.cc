@@ -77,7 +77,7 @@ void ProcessTable::adopt_claims() {
   if (!pools.empty() || has_ended_) leave_empty_pools();
 }
 
-// The next round of the parent, after the child was found, has all that it did before the fork.
+// What the parent did before the fork is read by its first round after the child was found.
 void ProcessTable::settle_heirs(uint64_t ending_parent) {
   std::erase_if(heirs_, [&](const Heir& heir) {
     const auto child = processes_.find(heir.slot);

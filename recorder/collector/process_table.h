@@ -91,17 +91,17 @@ class ProcessTable {
  private:
   static constexpr uint32_t kNobody = UINT32_MAX;
 
-  // A forked process that has not got its parent's owners of memory yet.
+  // A forked process that waits for its parent's owners of memory.
   struct Heir {
     SlotId slot;
     uint64_t parent_serial;
-    uint64_t parent_round;  // once that is done
+    uint64_t parent_round;  // until this one is done
   };
 
   void find_claims(const Pool& pool, std::vector<Claim>& found) const;
   void adopt_process(const Claim& claim);
   void adopt_rings(const Pool& pool);
-  // Gives heirs what they are due, and those of a parent that ends in any case.
+  // Serves the heirs whose parents are that far, and all those of a parent that ends.
   static constexpr uint64_t kNoProcess = UINT64_MAX;
   void settle_heirs(uint64_t ending_parent = kNoProcess);
   ProcessIdentity identify(const Claim& claim);

@@ -97,7 +97,7 @@ class RecordedProcess {
   base::Descriptor pidfd_;     // none: the pid is not ours, or no descriptor was left
   bool was_gone_ = false;      // before we could open it
   uint64_t next_save_ns_ = 0;  // 0: there was nothing to save
-  uint64_t saved_ = 0;         // RingMerge::written() then
+  uint64_t saved_ = 0;         // RingMerge::written() at the last save
   bool has_new_mark_ = false;
   bool is_held_up_ = false;  // the last work() was
   SampleSchedule schedule_;

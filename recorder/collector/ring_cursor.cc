@@ -101,7 +101,7 @@ bool RingCursor::decode() {
 
 void RingCursor::take(CallBatch& batch, uint64_t last_order, uint32_t most) {
   batch.count = 0;
-  if (peek() == nullptr || order_ > last_order || !call_.is_of_malloc()) return;
+  if (peek() == nullptr || order_ > last_order || !call_.is_event()) return;
   batch.is_stamped = call_.stamp != 0;
   batch.ticks = batch.is_stamped ? 0 : call_.ticks;
   batch.events[0] = call_.event;

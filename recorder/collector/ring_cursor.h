@@ -74,8 +74,8 @@ class RingCursor {
     if (has_call_) return &call_;
     return decode() ? &call_ : nullptr;
   }
-  // The call that peek() returns, if any, is none to malloc: it steers it, or maps memory.
-  bool is_at_other() { return peek() != nullptr && !call_.is_of_malloc(); }
+  // The call that peek() returns, if any, is no event: it steers the allocator or maps memory.
+  bool is_beside_events() { return peek() != nullptr && !call_.is_event(); }
   // Where the call that peek() returned stands among those of other threads.
   uint64_t order() const { return order_; }
   // Requires a peek() since the last pop() that was not null.
@@ -85,7 +85,7 @@ class RingCursor {
   }
 
   // Pops the next calls into `batch`, as many as lie in one segment, have an order() up to
-  // `last_order` (0 for those without a stamp) and come before one that is_at_other(). None
+  // `last_order` (0 for those without a stamp) and come before one that is_beside_events(). None
   // where none is visible, and at most `most`, which is not 0.
   void take(CallBatch& batch, uint64_t last_order, uint32_t most = CallBatch::kMost);
   // The calls of the last take() from this one on, which were not used, are to come again. Requires

@@ -174,8 +174,8 @@ bool RingMerge::is_read() const {
 RingMerge::Progress RingMerge::drain_unstamped(RingCursor& cursor, uint64_t last_written) {
   RingRun& run = shared_run();
   for (;;) {
-    while (cursor.is_at_other() && cursor.order() == 0 && written() < last_written) {
-      write_other(cursor);
+    while (cursor.is_beside_events() && cursor.order() == 0 && written() < last_written) {
+      write_beside_call(cursor);
       cursor.release_if_due();
     }
     if (written() >= last_written) return Progress::kMore;
@@ -200,11 +200,11 @@ RingMerge::Progress RingMerge::drain_merged(uint64_t cut, uint64_t last_written)
     heap_stale_ = false;
     while (!heap_.empty() && !heap_stale_) {
       if (written() >= last_written) return Progress::kMore;
-      if (heap_.front()->is_at_other()) {
+      if (heap_.front()->is_beside_events()) {
         std::ranges::pop_heap(heap_, is_later);
         RingCursor& cursor = *heap_.back();
         heap_.pop_back();
-        write_other(cursor);
+        write_beside_call(cursor);
         put_back(cursor, cut);
         continue;
       }
@@ -228,23 +228,23 @@ bool RingMerge::write_next(uint64_t cut) {
     most_ahead_ = std::max(most_ahead_ / 4, 1u);
     RingCursor& cursor = run.ring_of(written);
     // A hostile thread may have changed what it logged.
-    if (is_visible(cursor, cut) && !cursor.is_at_other())
+    if (is_visible(cursor, cut) && !cursor.is_beside_events())
       must_wait = !write_after_its_cause(cursor);
   }
   for (RingCursor* const cursor : run.rings()) put_back(*cursor, cut);
   return !must_wait;
 }
 
-void RingMerge::write_other(RingCursor& cursor) {
+void RingMerge::write_beside_call(RingCursor& cursor) {
   if (!ending_.empty()) [[unlikely]]
     write_ends();
   const LoggedCall& call = *cursor.peek();
-  ++others_written_;
-  if (call.steering) {
-    tape_.add_steering(*call.steering);
-  } else {
-    owners_.note(*call.mapping);
-    schema::MappingCall kept = *call.mapping;
+  ++beside_written_;
+  if (const auto* const steering = std::get_if<schema::SteeringCall>(&call.beside)) {
+    tape_.add_steering(*steering);
+  } else if (const auto* const mapping = std::get_if<schema::MappingCall>(&call.beside)) {
+    owners_.note(*mapping);
+    schema::MappingCall kept = *mapping;
     if (with_stacks_ == WithStacks::kNo) kept.caller = 0;
     tape_.add_mapping_call(kept);
   }

@@ -69,12 +69,12 @@ class RingMerge {
 
   const LiveSet& live_set() const { return live_; }
   const OwnMappings& own_mappings() const { return own_mappings_; }
-  // Who mapped memory beside malloc.
+  // The owners of memory beside malloc.
   MemoryOwners& owners() { return owners_; }
   // The bytes that its calls have asked for so far.
   uint64_t asked_bytes() const { return asked_bytes_; }
-  // Calls that came onto the tape, those that are no events included.
-  uint64_t written() const { return tape_.events() + others_written_; }
+  // The number of calls on the tape, with those that are no events.
+  uint64_t written() const { return tape_.events() + beside_written_; }
   // From now on, before the first call, sizes() are counted. Null: they are not.
   void count_sizes() { sizes_ = std::make_unique<LiveSizes>(); }
   const LiveSizes* sizes() const { return sizes_.get(); }
@@ -206,7 +206,7 @@ class RingMerge {
   Progress drain_merged(uint64_t cut, uint64_t last_written);
   bool write_next(uint64_t cut);
   bool write_after_its_cause(RingCursor& cursor);
-  void write_other(RingCursor& cursor);
+  void write_beside_call(RingCursor& cursor);
   void put_back(RingCursor& cursor, uint64_t cut);
   Written write(const LoggedCall& call, const Turn& turn);
   // What to do with a call that hands out a block that is live.
@@ -233,7 +233,7 @@ class RingMerge {
   OwnMappings own_mappings_;
   MemoryOwners owners_;
   uint64_t asked_bytes_ = 0;
-  uint64_t others_written_ = 0;
+  uint64_t beside_written_ = 0;
   std::unique_ptr<LiveSizes> sizes_;  // null: not counted
   StackTable stacks_;
   std::vector<std::unique_ptr<RingCursor>> cursors_;

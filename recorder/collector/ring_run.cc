@@ -34,7 +34,7 @@ uint64_t RingRun::take_batches(uint64_t last, uint32_t most) {
     CallBatch& batch = batches_[i];
     cursors_[i]->take(batch, last, most);
     if (batch.count == 0) {
-      if (cursors_[i]->is_at_other()) last = std::min(last, cursors_[i]->order());
+      if (cursors_[i]->is_beside_events()) last = std::min(last, cursors_[i]->order());
       continue;
     }
     if (!batch.is_stamped) {

@@ -23,14 +23,13 @@ class RingRun {
  public:
   static constexpr size_t kMostRings = 8;
 
-  // Takes calls of one ring, as RingCursor::take(): none where it is_at_other().
+  // Takes calls of one ring, as RingCursor::take(): none where it is_beside_events().
   CallRun take(RingCursor& ring, uint64_t last_order);
-  // Pops the rings with the oldest calls from `heap`, which is not empty and whose first ring is
-  // not at another call than malloc's, and takes their calls in the order of their stamps: none
-  // above `cut`, none that is younger than a call of a ring that stays in the heap, or than such
-  // another, and none behind the last call of a thread that ended. At least one; of each ring
-  // at most `most`. The run is valid until the next take(). Calls without a stamp are a run of
-  // their own.
+  // Pops the rings with the oldest calls from `heap`, which is not empty and whose first ring's
+  // next call is an event, and takes their events in the order of their stamps: none above `cut`,
+  // none younger than a call of a ring that stays in the heap or than a call that is no event, and
+  // none behind the last call of a thread that ended. At least one; of each ring at most `most`.
+  // The run is valid until the next take(). Calls without a stamp are a run of their own.
   CallRun take(std::vector<RingCursor*>& heap, uint64_t cut, uint32_t most);
   // The first `written` calls are used; the others go back to their rings.
   void keep(size_t written);

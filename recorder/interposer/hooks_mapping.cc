@@ -1,6 +1,6 @@
-// Functions by which a program maps memory itself. Calls that malloc makes are malloc's, and not
-// recorded; those that the C library makes itself are not seen. The record is made outside of the
-// call, so that a signal handler that interrupts the kernel does not seem to be malloc's.
+// Functions by which a program maps memory itself. Calls made by malloc are not recorded: their
+// memory is malloc's. Those made by the C library do not come here. The hook is left before the
+// call, so that a signal handler that interrupts it does not seem to be called by malloc.
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdint>
+#include <type_traits>
 
 #include "recorder/interposer/hook_scope.h"
 #include "recorder/interposer/next_functions.h"
@@ -25,11 +26,22 @@ using heaptape::schema::MappingOp;
 
 constexpr int kDontUnmap = 4;  // MREMAP_DONTUNMAP, Linux 5.7; musl 1.2.3 does not name it
 
-// As the C library does it, before the next functions are known: a look-up may come in the middle
-// of the allocator's start.
-template <typename Result = int>
-Result system_call(long number, long a, long b, long c, long d = 0, long e = 0, long f = 0) {
-  const long result = raw_syscall(number, a, b, c, d, e, f);
+template <typename Value>
+long to_long(Value value) {
+  if constexpr (std::is_pointer_v<Value>) {
+    return as_long(value);
+  } else {
+    return static_cast<long>(value);
+  }
+}
+
+// Calls the next function. Before that is known, does as the C library does: a look-up may come in
+// the middle of the allocator's start.
+template <typename Result, typename... Arguments>
+Result forward(Result (*NextFunctions::*function)(Arguments...), long number,
+               std::type_identity_t<Arguments>... arguments) {
+  if (are_next_functions_known()) return (next_functions().*function)(arguments...);
+  const long result = raw_syscall(number, to_long(arguments)...);
   const bool has_failed = static_cast<unsigned long>(result) > -4096UL;
   if (has_failed) errno = static_cast<int>(-result);
   return (Result)(has_failed ? -1L : result);  // NOLINT: an address or a number
@@ -48,8 +60,8 @@ void put(const Call& call) {
                  call.caller);
 }
 
-// Calls from before the process joins the session, which its first call to malloc does: a run-time
-// may map its heap first. They are recorded with the next one.
+// Calls from before the process joins the session, with its first call to malloc: a run-time may
+// map its heap first. They are recorded before the next one.
 class EarlyCalls {
  public:
   void add(const Call& call) {
@@ -58,7 +70,7 @@ class EarlyCalls {
     calls_[index].call = call;
     calls_[index].is_there.store(true, std::memory_order_release);
   }
-  // Without a call that another thread has only begun to add.
+  // Omits a call that another thread is still adding.
   void record() {
     if (count_.load(std::memory_order_relaxed) == 0) return;
     count_.store(0, std::memory_order_relaxed);
@@ -89,7 +101,7 @@ void record(MappingOp op, const void* address, uint64_t bytes, uint64_t detail,
   if (process.session.board().map_calls == MapCalls::kIgnored) return;
   const HookScope scope;
   if (scope.nested()) return;
-  thread_local_state.hook |= kAccounted;  // no call to malloc is lost if a jump leaves this
+  thread_local_state.hook |= kAccounted;  // a jump out of here loses no call to malloc
   early_calls.record();
   put(call);
 }
@@ -102,44 +114,40 @@ bool is_plausible(const void* address, size_t bytes) {
   return begin % kPageBytes == 0 && bytes != 0 && begin < kLimit && bytes <= kLimit - begin;
 }
 
-void* map(void* address, size_t bytes, int protection, int flags, int file, off_t offset,
-          const void* caller) {
-  void* const block = are_next_functions_known()
-                          ? next_functions().mmap(address, bytes, protection, flags, file, offset)
-                          : system_call<void*>(SYS_mmap, as_long(address), static_cast<long>(bytes),
-                                               protection, flags, file, offset);
-  if (block != MAP_FAILED) {
-    const uint64_t detail =
-        uint64_t{static_cast<uint32_t>(flags)} << 32 | static_cast<uint32_t>(protection);
-    record(MappingOp::kMap, block, bytes, detail, caller);
-  }
-  return block;
+void record_break(const void* before, const void* after, const void* caller) {
+  const auto from = reinterpret_cast<uint64_t>(before);
+  const auto to = reinterpret_cast<uint64_t>(after);
+  if (to > from) record(MappingOp::kGrowBreak, before, to - from, 0, caller);
+  if (to < from) record(MappingOp::kShrinkBreak, after, from - to, 0, caller);
 }
 
 }  // namespace
 
 HEAPTAPE_EXPORT void* mmap(void* address, size_t bytes, int protection, int flags, int file,
                            off_t offset) {
-  return map(address, bytes, protection, flags, file, offset, HEAPTAPE_CALLER);
+  void* const block =
+      forward(&NextFunctions::mmap, SYS_mmap, address, bytes, protection, flags, file, offset);
+  if (block != MAP_FAILED) {
+    const uint64_t detail =
+        uint64_t{static_cast<uint32_t>(flags)} << 32 | static_cast<uint32_t>(protection);
+    record(MappingOp::kMap, block, bytes, detail, HEAPTAPE_CALLER);
+  }
+  return block;
 }
 
-HEAPTAPE_EXPORT void* mmap64(void* address, size_t bytes, int protection, int flags, int file,
-                             off64_t offset) {
-  return map(address, bytes, protection, flags, file, offset, HEAPTAPE_CALLER);
-}
+// The same where addresses have 64 bits.
+HEAPTAPE_EXPORT __attribute__((alias("mmap"))) void* mmap64(void*, size_t, int, int, int, off64_t);
 
 // Recorded before the call: another thread may get the addresses at once.
 HEAPTAPE_EXPORT int munmap(void* address, size_t bytes) {
   if (is_plausible(address, bytes)) {
     record(MappingOp::kUnmap, address, bytes, 0, HEAPTAPE_CALLER);
   }
-  return are_next_functions_known()
-             ? next_functions().munmap(address, bytes)
-             : system_call(SYS_munmap, as_long(address), static_cast<long>(bytes), 0);
+  return forward(&NextFunctions::munmap, SYS_munmap, address, bytes);
 }
 
-// If the memory may move, its old place is recorded as unmapped before the call, too; if it cannot,
-// most such calls fail, and then there is nothing to record.
+// If the memory may move, its old place is recorded as unmapped before the call. If it may not,
+// most calls fail, and nothing is recorded.
 HEAPTAPE_EXPORT void* mremap(void* address, size_t bytes, size_t new_bytes, int flags, ...) {
   void* wanted = nullptr;
   if ((flags & MREMAP_FIXED) != 0) {
@@ -152,10 +160,7 @@ HEAPTAPE_EXPORT void* mremap(void* address, size_t bytes, size_t new_bytes, int 
       (flags & MREMAP_MAYMOVE) != 0 && (flags & kDontUnmap) == 0 && is_plausible(address, bytes);
   if (leaves) record(MappingOp::kUnmap, address, bytes, 0, HEAPTAPE_CALLER);
   void* const block =
-      are_next_functions_known()
-          ? next_functions().mremap(address, bytes, new_bytes, flags, wanted)
-          : system_call<void*>(SYS_mremap, as_long(address), static_cast<long>(bytes),
-                               static_cast<long>(new_bytes), flags, as_long(wanted));
+      forward(&NextFunctions::mremap, SYS_mremap, address, bytes, new_bytes, flags, wanted);
   if (block != MAP_FAILED) {
     char* const end = static_cast<char*>(block) + new_bytes;
     if (!leaves && block == address && new_bytes < bytes) {
@@ -170,10 +175,7 @@ HEAPTAPE_EXPORT void* mremap(void* address, size_t bytes, size_t new_bytes, int 
 }
 
 HEAPTAPE_EXPORT int mprotect(void* address, size_t bytes, int protection) {
-  const int result =
-      are_next_functions_known()
-          ? next_functions().mprotect(address, bytes, protection)
-          : system_call(SYS_mprotect, as_long(address), static_cast<long>(bytes), protection);
+  const int result = forward(&NextFunctions::mprotect, SYS_mprotect, address, bytes, protection);
   if (result == 0) {
     record(MappingOp::kProtect, address, bytes, static_cast<uint32_t>(protection), HEAPTAPE_CALLER);
   }
@@ -181,9 +183,7 @@ HEAPTAPE_EXPORT int mprotect(void* address, size_t bytes, int protection) {
 }
 
 HEAPTAPE_EXPORT int madvise(void* address, size_t bytes, int advice) {
-  const int result = are_next_functions_known() ? next_functions().madvise(address, bytes, advice)
-                                                : system_call(SYS_madvise, as_long(address),
-                                                              static_cast<long>(bytes), advice);
+  const int result = forward(&NextFunctions::madvise, SYS_madvise, address, bytes, advice);
   if (result == 0) {
     record(MappingOp::kAdvise, address, bytes, static_cast<uint32_t>(advice), HEAPTAPE_CALLER);
   }
@@ -193,26 +193,15 @@ HEAPTAPE_EXPORT int madvise(void* address, size_t bytes, int advice) {
 // The C library keeps the break: there is no other way to it than its functions.
 HEAPTAPE_EXPORT void* sbrk(intptr_t increment) {
   void* const before = next_functions().sbrk(increment);
-  if (increment == 0 || before == reinterpret_cast<void*>(-1)) return before;
-  char* const end = static_cast<char*>(before) + increment;
-  if (increment > 0) {
-    record(MappingOp::kGrowBreak, before, static_cast<uint64_t>(increment), 0, HEAPTAPE_CALLER);
-  } else {
-    record(MappingOp::kShrinkBreak, end, -static_cast<uint64_t>(increment), 0, HEAPTAPE_CALLER);
+  if (before != reinterpret_cast<void*>(-1)) {
+    record_break(before, static_cast<char*>(before) + increment, HEAPTAPE_CALLER);
   }
   return before;
 }
 
 HEAPTAPE_EXPORT int brk(void* end) {
-  const auto before = reinterpret_cast<uintptr_t>(next_functions().sbrk(0));
+  const void* const before = next_functions().sbrk(0);
   const int result = next_functions().brk(end);
-  const auto after = reinterpret_cast<uintptr_t>(end);
-  if (result != 0 || after == before) return result;
-  if (after > before) {
-    record(MappingOp::kGrowBreak, reinterpret_cast<void*>(before), after - before, 0,
-           HEAPTAPE_CALLER);
-  } else {
-    record(MappingOp::kShrinkBreak, end, before - after, 0, HEAPTAPE_CALLER);
-  }
+  if (result == 0) record_break(before, end, HEAPTAPE_CALLER);
   return result;
 }

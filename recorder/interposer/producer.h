@@ -61,7 +61,7 @@ void leave_thread_unrecorded();
 // The kind of a record, and whether losing it for lack of room is a loss.
 enum class RecordOf : uint8_t {
   kCall,
-  kOther,  // a frame of a call, which follows and counts its own loss; or none to malloc
+  kOther,  // a frame, whose call follows and counts its own loss; a call that maps memory
 };
 
 // Like find_state(), with room for any record in the current segment; null if this one cannot be

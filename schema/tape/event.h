@@ -70,14 +70,14 @@ struct SteeringCall {
   bool operator==(const SteeringCall&) const = default;
 };
 
-// "After `event` calls, the program mapped memory itself", or gave it back: mmap(2), munmap(2),
-// mprotect(2), madvise(2), brk(2). Only calls that succeeded, and none that malloc makes. A call of
-// mremap(2) is an unmapping and a mapping.
+// "After `event` calls, the program mapped memory itself", or unmapped it: mmap(2), munmap(2),
+// mprotect(2), madvise(2), brk(2). Without calls that malloc made, and those that failed, but for
+// some of munmap(2). mremap(2) is an unmapping and a mapping.
 struct MappingCall {
   uint64_t event = 0;   // number of calls so far
   uint32_t thread = 0;  // dense index, as in Event
   MappingOp op = MappingOp::kMap;
-  base::AddressRange range;  // that it names, or gets; begins below base::kAddressLimit
+  base::AddressRange range;  // that it names or returns; begins below base::kAddressLimit
   // Of kMap the protection, and above 32 bits the flags; of kProtect the protection; of kAdvise the
   // advice.
   uint64_t detail = 0;
@@ -122,7 +122,7 @@ struct ProcessParts {
   std::optional<uint64_t> stack_bytes = {};
   uint64_t huge_bytes = 0;  // pages of hugetlbfs, which are in no other of these (HugetlbPages)
   // The parts of the anonymous memory that are neither malloc's nor in stacks, by owner, the most
-  // bytes first. What has no owner that is known is in none. Empty where malloc_bytes is nothing.
+  // bytes first. Memory without a known owner is in none. Empty where malloc_bytes is nothing.
   std::vector<OwnedMemory> owners = {};
 
   bool operator==(const ProcessParts&) const = default;

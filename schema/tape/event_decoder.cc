@@ -161,7 +161,7 @@ base::Status EventDecoder::load_steering(ColumnReader column) {
   return {};
 }
 
-// Calls that a later version records, and addresses that none has, are left out.
+// Omits ops of later versions, and ranges beyond all addresses.
 base::Status EventDecoder::load_mapped(ColumnReader column) {
   uint64_t events = 0;  // of the chunk, before the call
   uint64_t begin = 0;

@@ -45,7 +45,7 @@ inline constexpr uint32_t kEventsPerChunk = 1u << 16;
 inline constexpr uint64_t kSampleBytesPerChunk = 4u << 20;
 // Calls that steer the allocator, of five bytes each or more.
 inline constexpr size_t kMostSteeringPerChunk = kSampleBytesPerChunk / 5 + 1;
-// Calls that map memory, of seven.
+// Calls that map memory, of seven bytes each or more.
 inline constexpr size_t kMostMappedPerChunk = kSampleBytesPerChunk / 7 + 1;
 
 // The distance from the last whole chunk to the saved parts of the next one: a hole that takes no

@@ -3,7 +3,7 @@
 #include <malloc.h>
 
 #include <charconv>
-#include <cinttypes>
+#include <vector>
 
 #include "base/display_text.h"
 #include "base/number_text.h"
@@ -116,6 +116,25 @@ std::string mallopt_name(int64_t parameter) {
   }
 }
 
+struct NamedNumber {
+  const char* name;
+  uint64_t value;
+};
+
+// The arguments behind the range.
+std::vector<NamedNumber> details_of(const MappingCall& call) {
+  switch (call.op) {
+    case MappingOp::kMap:
+      return {{"protection", call.detail & UINT32_MAX}, {"flags", call.detail >> 32}};
+    case MappingOp::kProtect:
+      return {{"protection", call.detail}};
+    case MappingOp::kAdvise:
+      return {{"advice", call.detail}};
+    default:
+      return {};
+  }
+}
+
 }  // namespace
 
 void append_event(std::string& out, TextFormat format, uint64_t number, const Event& event,
@@ -187,31 +206,41 @@ void append_steering(std::string& out, TextFormat format, const SteeringCall& ca
 }
 
 void append_mapping_call(std::string& out, TextFormat format, const MappingCall& call) {
-  const char* const name = mapping_op_name(static_cast<uint64_t>(call.op));
+  const std::string name = mapping_op_name(static_cast<uint64_t>(call.op));
+  const std::vector<NamedNumber> details = details_of(call);
   if (format == TextFormat::kText) {
-    out += base::format_text(
-        "%" PRIu64 " t%" PRIu32 " %s(0x%" PRIx64 ", %" PRIu64 ", 0x%" PRIx64 ")", call.event,
-        call.thread, name, call.range.begin, call.range.bytes(), call.detail);
-    if (call.caller != 0) out += base::format_text(" from 0x%" PRIx64, call.caller);
+    append_number(out, call.event);
+    out += " t";
+    append_number(out, call.thread);
+    out += " " + name + "(";
+    append_address(out, call.range.begin);
+    out += ", ";
+    append_number(out, call.range.bytes());
+    for (const NamedNumber& one : details) {
+      out += ", 0x";
+      append_number(out, one.value, 16);
+    }
+    out += ')';
+    if (call.caller != 0) {
+      out += " from ";
+      append_address(out, call.caller);
+    }
     out += '\n';
     return;
   }
+  const auto append = [&out](const char* field, uint64_t value) {
+    append_field(out, field);
+    append_number(out, value);
+  };
   out += "{\"n\":";
   append_number(out, call.event);
-  append_field(out, "thread");
-  append_number(out, call.thread);
+  append("thread", call.thread);
   append_field(out, "mapping");
   out += base::json_string(name);
-  append_field(out, "begin");
-  append_number(out, call.range.begin);
-  append_field(out, "bytes");
-  append_number(out, call.range.bytes());
-  append_field(out, "detail");
-  append_number(out, call.detail);
-  if (call.caller != 0) {
-    append_field(out, "caller");
-    append_number(out, call.caller);
-  }
+  append("begin", call.range.begin);
+  append("bytes", call.range.bytes());
+  for (const NamedNumber& one : details) append(one.name, one.value);
+  if (call.caller != 0) append("caller", call.caller);
   out += "}\n";
 }
 

@@ -194,6 +194,29 @@ void BM_SampleWithoutPages(benchmark::State& state) {
     benchmark::DoNotOptimize(read_proc_texts(pid, nullptr, WithPages::kNo));
   }
 }
+// range(0): mappings of a page each, which the kernel cannot join. The whole sample.
+void BM_SampleOfManyMappings(benchmark::State& state) {
+  std::vector<void*> mappings;
+  MemoryOwners owners;
+  for (int64_t i = 0; i < state.range(0); ++i) {
+    const int protection = i % 2 == 0 ? PROT_READ | PROT_WRITE : PROT_READ;
+    mappings.push_back(
+        mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    HEAPTAPE_CHECK(mappings.back() != MAP_FAILED);
+    *static_cast<volatile char*>(mappings.back()) = 1;
+    mprotect(mappings.back(), 4096, protection);
+    const auto begin = reinterpret_cast<uint64_t>(mappings.back());
+    owners.note({.range = {begin, begin + 4096}, .caller = 1});
+  }
+  const auto pid = static_cast<uint32_t>(getpid());
+  const LiveSet live{};
+  for (auto _ : state) {
+    const auto texts = read_proc_texts(pid, nullptr, WithPages::kYes);
+    owners.name_callers(texts->code_owners);
+    benchmark::DoNotOptimize(make_sample(*texts, live, nullptr, {}, owners));
+  }
+  for (void* const mapping : mappings) munmap(mapping, 4096);
+}
 void BM_ReadSmaps(benchmark::State& state) {
   const OwnMemory memory(static_cast<size_t>(state.range(0)) << 20);
   for (auto _ : state) {
@@ -202,6 +225,7 @@ void BM_ReadSmaps(benchmark::State& state) {
 }
 BENCHMARK(BM_SampleWithPages)->Arg(16)->Arg(256)->Arg(2048)->Unit(benchmark::kMicrosecond);
 BENCHMARK(BM_SampleWithoutPages)->Arg(16)->Arg(256)->Arg(2048)->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_SampleOfManyMappings)->Arg(100)->Arg(1000)->Arg(60'000)->Unit(benchmark::kMicrosecond);
 BENCHMARK(BM_ReadSmaps)->Arg(16)->Arg(256)->Arg(2048)->Unit(benchmark::kMicrosecond);
 BENCHMARK(BM_DrainOneThread)->UseManualTime();
 BENCHMARK(BM_DrainOneThreadLive)->UseManualTime();

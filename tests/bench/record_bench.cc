@@ -1,4 +1,4 @@
-// What the live screen costs a recording, recording a program's forks, and replaying a tape: whole
+// What the live screen costs a recording, recording forks and mapping calls, and replaying: whole
 // programs, run in turn and compared pair by pair. (tests/bench/record_cost.py has recording
 // itself.)
 #include <benchmark/benchmark.h>
@@ -87,6 +87,16 @@ void BM_RecordForks(benchmark::State& state) {
     return recorded(folder + "/t", forks);
   });
 }
+// Calls that map memory: half a million system calls.
+void BM_RecordMappingCalls(benchmark::State& state) {
+  const tests::TempDir dir;
+  const Command loop = {kTargets + "/map_loop", "250000"};
+  compare(state, loop, recorded(dir.file("t"), loop));
+}
+BENCHMARK(BM_RecordMappingCalls)
+    ->Iterations(3 * kPairs)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_LiveRandomLoop)->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_LivePythonJson)->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_RecordForks)

@@ -15,7 +15,7 @@ class Program:
     process: str  # a regular expression for the recorded process: its executable, a space, its command line
     script: str
     needs: dict  # {a command, or a file: the package that has it}
-    beside: str  # what the verdict has to name; "": it must not begin with what is beside malloc
+    beside: str | None  # what the verdict has to name; "": it must not begin with what is beside malloc; None: either
     has_points: bool = True
 
 
@@ -262,6 +262,6 @@ PROGRAMS = [
     Program("redis on jemalloc", "^redis-", REDIS,
             {"redis-server": "redis-server", "redis-benchmark": "redis-tools"}, ""),
     Program("PostgreSQL", "^postgres postgres: u ", POSTGRESQL, {"/usr/lib/postgresql": "postgresql"}, ""),
-    Program("LibreOffice", "^soffice.bin .*table", LIBREOFFICE, {"soffice": "libreoffice-calc-nogui"}, "", has_points=False),
+    Program("LibreOffice", "^soffice.bin .*table", LIBREOFFICE, {"soffice": "libreoffice-calc-nogui"}, None, has_points=False),
     Program("ruby", "^ruby", RUBY, {"ruby": "ruby"}, "RUBY_GC_HEAP"),
 ]

@@ -188,7 +188,8 @@ TEST(OwnerOfFile, IsAlwaysANameOrNone) {
 TEST(OwnerOfKernelName, IsWhatIsBetweenTheBrackets) {
   EXPECT_EQ(owner_of_kernel_name("[anon:v8]"), "v8");
   EXPECT_EQ(owner_of_kernel_name("[anon: native heap]"), "_native_heap");
-  EXPECT_EQ(owner_of_kernel_name("[heap]"), "heap");
+  EXPECT_EQ(owner_of_kernel_name("[heap]"), "");
+  EXPECT_EQ(owner_of_kernel_name("[anon:heap]"), "heap_");
   EXPECT_EQ(owner_of_kernel_name(""), "");
   EXPECT_EQ(owner_of_kernel_name("["), "");
   EXPECT_EQ(owner_of_kernel_name("[anon:]"), "");

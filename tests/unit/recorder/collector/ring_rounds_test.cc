@@ -21,6 +21,19 @@ constexpr uint64_t kBegin = 1'000'000'000;  // ns
 constexpr uint64_t kPage = 0x1000;
 constexpr uint64_t kEverythingNow = UINT64_MAX;  // of work()
 
+// A process of one thread: its calls have no stamps.
+struct OneThread {
+  OneThread(Backlog& backlog, schema::TapeEncoder& tape)
+      : merge(backlog, session.view(), 0, tape, kBegin) {
+    session.join(0, 42);
+    merge.add_ring(0);
+  }
+
+  tests::FakeSession session;
+  RingPen pen{session, 0};
+  RingMerge merge;
+};
+
 class RingRoundsTest : public testing::Test {
  protected:
   RingRoundsTest() {
@@ -143,11 +156,9 @@ TEST_F(RingRoundsTest, KeepSteeringApartFromCallsOfOtherThreadsByTheHundred) {
 }
 
 TEST_F(RingRoundsTest, EndWithSteeringOfAProcessThatMakesNoOtherCall) {
-  tests::FakeSession session;
-  session.join(0, 42);
-  RingPen pen(session, 0);
-  RingMerge merge(backlog_, session.view(), 0, tape_->encoder(), kBegin);
-  merge.add_ring(0);
+  OneThread alone(backlog_, tape_->encoder());
+  RingPen& pen = alone.pen;
+  RingMerge& merge = alone.merge;
   pen.write_words(trim_words(0, 7)).write(malloc_record(kPage)).write_words(trim_words(0, 8));
   merge.drain(0, kBegin);
   EXPECT_EQ(events(), 1u);
@@ -174,7 +185,7 @@ std::vector<uint64_t> map_words(uint64_t stamp, uint64_t page, uint64_t bytes = 
           uint64_t{0x1000} << kAddressShift | static_cast<uint64_t>(schema::MappingOp::kMap)};
 }
 
-// Such calls take time, too, though they are no events.
+// They take time like events.
 TEST_F(RingRoundsTest, WithCallsThatMapMemoryAreWorkedOffInPieces) {
   for (uint64_t i = 1; i <= 100; ++i) a_.write_words(map_words(2 * i, 1));
   begin_round(5000);
@@ -184,11 +195,9 @@ TEST_F(RingRoundsTest, WithCallsThatMapMemoryAreWorkedOffInPieces) {
 }
 
 TEST_F(RingRoundsTest, WithSteeringOfOneThreadAreWorkedOffInPieces) {
-  tests::FakeSession session;
-  session.join(0, 42);
-  RingPen pen(session, 0);
-  RingMerge merge(backlog_, session.view(), 0, tape_->encoder(), kBegin);
-  merge.add_ring(0);
+  OneThread alone(backlog_, tape_->encoder());
+  RingPen& pen = alone.pen;
+  RingMerge& merge = alone.merge;
   for (uint64_t i = 1; i <= 100; ++i) pen.write_words(trim_words(0, i));
   merge.begin_round(0, kBegin);
   for (uint64_t pieces = 1; merge.work(10); ++pieces) ASSERT_EQ(merge.written(), 10 * pieces);
@@ -240,11 +249,9 @@ TEST_F(RingRoundsTest, AreWorkedOffInPieces) {
 }
 
 TEST_F(RingRoundsTest, OfOneThreadAreWorkedOffInPieces) {
-  tests::FakeSession session;
-  session.join(0, 42);
-  RingPen pen(session, 0);
-  RingMerge merge(backlog_, session.view(), 0, tape_->encoder(), kBegin);
-  merge.add_ring(0);
+  OneThread alone(backlog_, tape_->encoder());
+  RingPen& pen = alone.pen;
+  RingMerge& merge = alone.merge;
   for (uint64_t i = 1; i <= 3000; ++i) pen.write(malloc_record(i * kPage));
   merge.begin_round(0, kBegin);
   EXPECT_TRUE(merge.work(1));

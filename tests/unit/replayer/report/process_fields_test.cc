@@ -14,7 +14,7 @@ namespace wire = schema::wire;
 constexpr char kOwners[] =
     R"("owners": [{"owner": "libarrow", "bytes": 400}, {"owner": "python3.11", "bytes": 50}])";
 
-// Of a report with one run, a moment and the largest sample.
+// A report with one run, a moment and the largest sample.
 std::string report_json(const schema::ProcessSample& sample) {
   capnp::MallocMessageBuilder message;
   auto report = message.initRoot<wire::Report>();
