@@ -82,33 +82,31 @@ void append_group(std::vector<PageStretch>& stretches, uint64_t address,
 
 }  // namespace
 
-Pagemap::Pagemap(Descriptor file, std::string path, PagemapAccess access, uint64_t max_read_bytes,
-                 PagesOf pages_of)
+Pagemap::Pagemap(Descriptor file, std::string path, PagemapAccess access, uint64_t max_read_bytes)
     : file_(std::move(file)),
       path_(std::move(path)),
       access_(access),
-      readable_bytes_(max_read_bytes),
-      pages_of_(pages_of) {}
+      readable_bytes_(max_read_bytes) {}
 
-Result<Pagemap> Pagemap::open(uint32_t pid, PagemapAccess access, uint64_t max_read_bytes,
-                              PagesOf pages_of) {
+Result<Pagemap> Pagemap::open(uint32_t pid, PagemapAccess access, uint64_t max_read_bytes) {
   std::string path = "/proc/" + std::to_string(pid) + "/pagemap";
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return os_error("cannot open '" + path + "'", errno);
-  return Pagemap(std::move(file), std::move(path), access, max_read_bytes, pages_of);
+  return Pagemap(std::move(file), std::move(path), access, max_read_bytes);
 }
 
-Result<bool> Pagemap::look(AddressRange pages, std::vector<PageStretch>& stretches) {
+Result<bool> Pagemap::look(AddressRange pages, std::vector<PageStretch>& stretches,
+                           PagesOf pages_of) {
   int error = 0;
   if (access_ == PagemapAccess::kScan) {
-    error = scan(pages, stretches);
+    error = scan(pages, pages_of, stretches);
     // An older kernel: nothing was scanned yet.
     if (error == ENOTTY || error == EINVAL) access_ = PagemapAccess::kRead;
   }
   if (access_ == PagemapAccess::kRead) {
     if (pages.bytes() > readable_bytes_) return false;
     readable_bytes_ -= pages.bytes();
-    error = read(pages, stretches);
+    error = read(pages, pages_of, stretches);
   }
   if (error != 0) return os_error("cannot read '" + path_ + "'", error);
   return true;
@@ -121,7 +119,7 @@ bool Pagemap::process_is_there() const {
 }
 
 // Returns the errno value, or 0.
-int Pagemap::scan(AddressRange pages, std::vector<PageStretch>& stretches) const {
+int Pagemap::scan(AddressRange pages, PagesOf pages_of, std::vector<PageStretch>& stretches) const {
   std::array<PageRegion, 1024> found;
   uint64_t at = pages.begin;
   while (at < pages.end) {
@@ -132,7 +130,8 @@ int Pagemap::scan(AddressRange pages, std::vector<PageStretch>& stretches) const
     arguments.regions = reinterpret_cast<uint64_t>(found.data());
     arguments.region_capacity = found.size();
     arguments.max_pages = kMaxPagesPerScan;
-    const uint64_t unwanted = kPageIsZeros | (pages_of_ == PagesOf::kNoFile ? kPageIsFile : 0);
+    // For kPageIsFile the kernel reads its record of each page, which misses the caches.
+    const uint64_t unwanted = kPageIsZeros | (pages_of == PagesOf::kNoFile ? kPageIsFile : 0);
     arguments.category_inverted = unwanted;
     arguments.category_mask = unwanted;
     arguments.category_anyof_mask = kPageIsPresent | kPageIsSwapped;
@@ -152,7 +151,7 @@ int Pagemap::scan(AddressRange pages, std::vector<PageStretch>& stretches) const
 }
 
 // The same by reading.
-int Pagemap::read(AddressRange pages, std::vector<PageStretch>& stretches) {
+int Pagemap::read(AddressRange pages, PagesOf pages_of, std::vector<PageStretch>& stretches) {
   for (uint64_t at = pages.begin; at < pages.end;) {
     const size_t limit = (pages.end - at) / kPageBytes;
     entries_.resize(std::min(kPagesPerRead, limit));
@@ -161,7 +160,7 @@ int Pagemap::read(AddressRange pages, std::vector<PageStretch>& stretches) {
         pread(file_.get(), entries_.data(), entries_.size() * sizeof(uint64_t), offset);
     if (got < static_cast<ssize_t>(sizeof(uint64_t))) return got < 0 ? errno : EIO;
     const size_t count = std::min(limit, static_cast<size_t>(got) / sizeof(uint64_t));
-    if (pages_of_ == PagesOf::kNoFile) {
+    if (pages_of == PagesOf::kNoFile) {
       for (uint64_t& entry : std::span(entries_).first(count)) {
         if ((entry & kOfFile) != 0) entry = 0;
       }

@@ -26,7 +26,7 @@ enum class PagemapAccess : uint8_t {
 
 enum class PagesOf : uint8_t {
   kAll,
-  kNoFile,  // those of files and of shared memory do not count
+  kNoFile,  // those of files and of shared memory do not count; a scan takes six times as long
 };
 
 // The process may keep running: the kernel holds its mmap lock for at most 256 MiB of resident
@@ -38,14 +38,14 @@ class Pagemap {
 
   // Fails if the process is gone, or may not be inspected.
   static Result<Pagemap> open(uint32_t pid, PagemapAccess access = PagemapAccess::kScan,
-                              uint64_t max_read_bytes = kMaxReadBytes,
-                              PagesOf pages_of = PagesOf::kAll);
+                              uint64_t max_read_bytes = kMaxReadBytes);
 
   // Appends the stretches of `pages` (whole pages), in address order, and merges the first with the
   // last one present where they meet. Returns false, with `stretches` unspecified, once
   // page-by-page reading would exceed `max_read_bytes` in all. A process that ends meanwhile has no
   // resident pages: see process_is_there().
-  Result<bool> look(AddressRange pages, std::vector<PageStretch>& stretches);
+  Result<bool> look(AddressRange pages, std::vector<PageStretch>& stretches,
+                    PagesOf pages_of = PagesOf::kAll);
 
   // Whether the process still has the memory that it had at open(): it has not ended, nor executed
   // another program.
@@ -55,16 +55,14 @@ class Pagemap {
   PagemapAccess access() const { return access_; }
 
  private:
-  Pagemap(Descriptor file, std::string path, PagemapAccess access, uint64_t max_read_bytes,
-          PagesOf pages_of);
-  int scan(AddressRange pages, std::vector<PageStretch>& stretches) const;
-  int read(AddressRange pages, std::vector<PageStretch>& stretches);
+  Pagemap(Descriptor file, std::string path, PagemapAccess access, uint64_t max_read_bytes);
+  int scan(AddressRange pages, PagesOf pages_of, std::vector<PageStretch>& stretches) const;
+  int read(AddressRange pages, PagesOf pages_of, std::vector<PageStretch>& stretches);
 
   Descriptor file_;
   std::string path_;
   PagemapAccess access_;
   uint64_t readable_bytes_;  // that may still be read
-  PagesOf pages_of_;
   std::vector<uint64_t> entries_;
 };
 

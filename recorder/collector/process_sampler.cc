@@ -12,6 +12,7 @@
 #include <map>
 
 #include "base/address/address_range.h"
+#include "base/address/overlap.h"
 #include "base/address/pagemap.h"
 #include "base/address/pages.h"
 #include "base/address/region_set.h"
@@ -164,18 +165,22 @@ uint64_t status_bytes(std::string_view status, std::string_view name) {
   return take_number(rest, 10) << 10;
 }
 
+// Anonymous memory has no pages of a file, and is looked at faster if that is not asked.
+struct Look {
+  AddressRange range;
+  base::PagesOf pages_of = base::PagesOf::kAll;
+};
+
 // See ProcTexts::resident.
-std::optional<std::vector<AddressRange>> resident_pages(uint32_t pid,
-                                                        const std::vector<AddressRange>& ranges) {
-  auto pagemap = base::Pagemap::open(pid, base::PagemapAccess::kScan, kMaxPagemapBytes,
-                                     base::PagesOf::kNoFile);
-  if (!pagemap.ok()) return std::nullopt;
+std::optional<std::vector<AddressRange>> resident_pages(base::Pagemap& pagemap,
+                                                        const std::vector<Look>& looks) {
   std::vector<AddressRange> resident;
   std::vector<base::PageStretch> stretches;
-  for (const AddressRange& range : ranges) {
+  for (const auto& [range, pages_of] : looks) {
     for (uint64_t at = range.begin; at < range.end; at += kLookBytes) {
       stretches.clear();
-      const auto looked = pagemap->look({at, std::min(range.end, at + kLookBytes)}, stretches);
+      const AddressRange part{at, std::min(range.end, at + kLookBytes)};
+      const auto looked = pagemap.look(part, stretches, pages_of);
       if (!looked.ok() || !*looked) return std::nullopt;
       for (const base::PageStretch& stretch : stretches) {
         if (stretch.is_resident) resident.push_back(stretch.pages);
@@ -183,16 +188,47 @@ std::optional<std::vector<AddressRange>> resident_pages(uint32_t pid,
       if (resident.size() > kMaxStretches) return std::nullopt;
     }
   }
-  if (!pagemap->process_is_there()) return std::nullopt;
   return resident;
 }
 
-// Those that touch are one: a look takes a system call.
-std::vector<AddressRange> ranges_of(const std::vector<PrivateMapping>& mappings) {
-  std::vector<AddressRange> ranges;
-  for (const PrivateMapping& mapping : mappings) ranges.push_back(mapping.range);
-  base::sort_and_join(ranges);
-  return ranges;
+// Those that touch take one look: it is a system call.
+std::vector<Look> looks_at(const std::vector<PrivateMapping>& mappings) {
+  std::vector<Look> looks;
+  for (const PrivateMapping& mapping : mappings) {
+    const auto pages_of = mapping.is_of_file ? base::PagesOf::kNoFile : base::PagesOf::kAll;
+    const bool goes_on = !looks.empty() && looks.back().pages_of == pages_of &&
+                         looks.back().range.end == mapping.range.begin;
+    if (goes_on) {
+      looks.back().range.end = mapping.range.end;
+    } else {
+      looks.push_back({mapping.range, pages_of});
+    }
+  }
+  return looks;
+}
+
+// Nothing: the process has ended. One that ends meanwhile gives a part of the text, and then none.
+std::optional<std::string> read_maps(uint32_t pid) {
+  auto maps = base::read_file(proc_path(pid, "maps"), kMaxProcFileBytes);
+  if (!maps.ok() || maps->empty()) return std::nullopt;
+  return std::move(*maps);
+}
+
+// Returns false if the process ended meanwhile, or executed another program.
+bool look_at_pages(uint32_t pid, ProcTexts& texts) {
+  auto pagemap = base::Pagemap::open(pid, base::PagemapAccess::kScan, kMaxPagemapBytes);
+  if (!pagemap.ok()) return read_maps(pid).has_value();
+  texts.private_mappings = parse_private(texts.maps);
+  texts.code_owners = parse_code_owners(texts.maps);
+  texts.resident = resident_pages(*pagemap, looks_at(texts.private_mappings));
+  if (!texts.resident) {
+    texts.private_mappings.clear();
+    std::vector<Look> looks;
+    for (const AddressRange& range : texts.anonymous) looks.push_back({range});
+    looks.push_back({texts.first_stack});
+    texts.resident = resident_pages(*pagemap, looks);
+  }
+  return pagemap->process_is_there();
 }
 
 // The parts of `ranges` that are not in the set; both by address.
@@ -213,12 +249,12 @@ std::vector<AddressRange> parts_outside(const std::vector<AddressRange>& ranges,
 // Adds up bytes by owner.
 class OwnerSums {
  public:
-  explicit OwnerSums(const MemoryOwners& owners, const std::string& raw_owner)
+  OwnerSums(const MemoryOwners& owners, const std::string& raw_owner)
       : owners_(owners), raw_owner_(raw_owner) {}
 
   // `pages` lie in that mapping.
   void add(AddressRange pages, const PrivateMapping& mapping) {
-    if (mapping.is_sure) return add_bytes(mapping.owner, pages.bytes());
+    if (mapping.is_named) return add_bytes(mapping.owner, pages.bytes());
     uint64_t rest_bytes = pages.bytes();
     owners_.for_each_in(pages, [&](AddressRange part, const std::string& owner) {
       add_bytes(owner, part.bytes());
@@ -226,18 +262,14 @@ class OwnerSums {
     });
     add_bytes(mapping.owner.empty() ? raw_owner_ : mapping.owner, rest_bytes);
   }
-  // Those with most bytes first; `most_bytes` in all.
-  std::vector<schema::OwnedMemory> take(uint64_t most_bytes) {
+  // The most bytes first, at most `rest_bytes` in all.
+  std::vector<schema::OwnedMemory> take(uint64_t rest_bytes) const {
     std::vector<schema::OwnedMemory> sums;
     for (const auto& [owner, bytes] : bytes_) sums.push_back({owner, bytes});
     std::ranges::stable_sort(sums, std::greater(), &schema::OwnedMemory::bytes);
-    if (sums.size() > schema::kMostOwners) sums.resize(schema::kMostOwners);
-    for (schema::OwnedMemory& sum : sums) {
-      sum.bytes = std::min(sum.bytes, most_bytes);
-      most_bytes -= sum.bytes;
-    }
-    std::erase_if(sums, [](const schema::OwnedMemory& sum) { return sum.bytes == 0; });
-    return sums;
+    std::vector<schema::OwnedMemory> taken;
+    for (const auto& [owner, bytes] : sums) schema::add_owner(owner, bytes, rest_bytes, taken);
+    return taken;
   }
 
  private:
@@ -291,19 +323,10 @@ AddressRange range_named(std::string_view maps, size_t at, std::string_view name
 // malloc/arena.c of glibc 2.36).
 constexpr uint64_t kArenaHeapBytes = uint64_t{64} << 20;
 
-// So a heap looks, by what lies behind it and cannot be used yet.
+// Behind such a heap lies the part of its 64 MiB that is not in use yet.
 bool is_arena_heap(const PrivateMapping& mapping, AddressRange behind) {
   return mapping.owner.empty() && mapping.range.begin % kArenaHeapBytes == 0 &&
          behind.begin == mapping.range.end && behind.end - mapping.range.begin == kArenaHeapBytes;
-}
-
-// A file's pages that were written to: variables, and those that the loader protects once they are
-// relocated. Of others there may be many GiB, and a look takes time for each page.
-constexpr uint64_t kMostRelocatedBytes = 16 << 20;
-
-bool may_have_own_pages(const MapsLine& line) {
-  return line.permissions.starts_with("rw") ||
-         (line.permissions.starts_with("r--") && line.range.bytes() <= kMostRelocatedBytes);
 }
 
 // The range without what lies at its ends where no such heap with a live block can be.
@@ -349,7 +372,8 @@ std::vector<base::AddressRange> parse_writable_anonymous(std::string_view maps) 
 
 std::vector<PrivateMapping> parse_private(std::string_view maps) {
   std::vector<PrivateMapping> mappings;
-  uint64_t end_of_data = 0;  // of variables of a file; those that begin as 0 follow them
+  uint64_t end_of_data = 0;  // of variables of a file; those that begin as 0 are behind it
+  AddressRange constants;    // the line before, if that is a read-only part of a file
   for_each_line(maps, [&](const MapsLine& line) {
     const std::string_view name = line.path;
     if (line.permissions == "---p" && !mappings.empty() &&
@@ -358,15 +382,24 @@ std::vector<PrivateMapping> parse_private(std::string_view maps) {
     }
     if (!line.permissions.ends_with('p') || line.permissions.starts_with("---")) return;
     const bool is_of_file = line.inode != "0";
-    if (is_of_file && (!may_have_own_pages(line) || name.starts_with("/anon_hugepage"))) return;
+    if (is_of_file && name.starts_with("/anon_hugepage")) return;
+    const bool is_data = is_of_file && line.permissions.starts_with("rw");
     const bool is_behind_data = name.empty() && line.range.begin == end_of_data;
-    end_of_data = is_of_file && line.permissions.starts_with("rw") ? line.range.end : 0;
-    if (is_of_file || is_behind_data) {
-      mappings.push_back({line.range, schema::kDataOwner, false});
-    } else if (name.starts_with("[anon:")) {
-      mappings.push_back({line.range, owner_of_kernel_name(name), true});
-    } else if (name.empty() || name == "[heap]" || name == "[stack]") {
-      mappings.push_back({line.range, owner_of_kernel_name(name), false});
+    // The loader relocates constants that lie before variables.
+    if (is_data && constants.end == line.range.begin) {
+      mappings.push_back({constants, schema::kDataOwner, false, true});
+    }
+    constants = is_of_file && line.permissions.starts_with("r--") ? line.range : AddressRange();
+    end_of_data = is_data ? line.range.end : 0;
+    if (is_of_file && !is_data) return;
+    if (is_data || is_behind_data) {
+      mappings.push_back({line.range, schema::kDataOwner, false, is_data});
+    } else if (const std::string owner = owner_of_kernel_name(name); !owner.empty()) {
+      mappings.push_back({line.range, owner, true});
+    } else if (name == "[heap]") {
+      mappings.push_back({line.range, schema::kHeapOwner, false});
+    } else if (name.empty() || name == "[stack]") {
+      mappings.push_back({line.range, "", false});
     }
   });
   return mappings;
@@ -406,30 +439,19 @@ std::vector<MappedCode> parse_code(std::string_view maps) {
 
 std::optional<ProcTexts> read_proc_texts(uint32_t pid, CodeTables* code, WithPages with_pages) {
   auto status = base::read_file(proc_path(pid, "status"), kMaxProcFileBytes);
-  auto maps = base::read_file(proc_path(pid, "maps"), kMaxProcFileBytes);
-  if (!status.ok() || !maps.ok() || maps->empty()) return std::nullopt;
+  auto maps = read_maps(pid);
+  if (!status.ok() || !maps) return std::nullopt;
   ProcTexts texts{std::move(*status), std::move(*maps)};
   if (!has_session(texts.maps)) {
-    // A process that ends meanwhile gives a part of the text, and then none.
-    const auto again = base::read_file(proc_path(pid, "maps"), kMaxProcFileBytes);
-    if (!again.ok() || again->empty() || has_session(*again)) return std::nullopt;
+    const auto again = read_maps(pid);
+    if (!again || has_session(*again)) return std::nullopt;
     texts.has_session = false;
   }
   texts.title = schema::title_of(read_command_line(pid));
   texts.anonymous = parse_writable_anonymous(texts.maps);
   texts.first_stack = parse_first_stack(texts.maps);
   texts.break_heap = parse_break_heap(texts.maps);
-  if (with_pages == WithPages::kYes) {
-    texts.private_mappings = parse_private(texts.maps);
-    texts.code_owners = parse_code_owners(texts.maps);
-    texts.resident = resident_pages(pid, ranges_of(texts.private_mappings));
-    if (!texts.resident) {
-      texts.private_mappings.clear();
-      auto ranges = texts.anonymous;
-      ranges.push_back(texts.first_stack);
-      texts.resident = resident_pages(pid, ranges);
-    }
-  }
+  if (with_pages == WithPages::kYes && !look_at_pages(pid, texts)) return std::nullopt;
   if (code != nullptr) texts.code = code->read(pid, texts.maps);
   return texts;
 }
@@ -469,15 +491,10 @@ schema::ProcessSample make_sample(const ProcTexts& texts, const LiveSet& live,
   left_bytes -= *sample.parts.stack_bytes;
   for (const AddressRange& range : stacks.ranges()) of_malloc.add(range);
   OwnerSums sums(owners, raw_owner);
-  auto mapping = texts.private_mappings.begin();
-  for (AddressRange pages : parts_outside(*texts.resident, of_malloc)) {
-    while (mapping != texts.private_mappings.end() && pages.bytes() != 0) {
-      if (const AddressRange common = base::common_part(pages, mapping->range); common.bytes() != 0)
-        sums.add(common, *mapping);
-      if (mapping->range.end > pages.end) break;
-      pages.begin = std::max(pages.begin, mapping->range.end);
-      ++mapping;
-    }
+  const std::vector<AddressRange> rest = parts_outside(*texts.resident, of_malloc);
+  base::Overlap overlap(rest);
+  for (const PrivateMapping& mapping : texts.private_mappings) {
+    overlap.for_each(mapping.range, [&](AddressRange pages) { sums.add(pages, mapping); });
   }
   sample.parts.owners = sums.take(left_bytes);
   return sample;
@@ -503,8 +520,8 @@ ProcessIdentity identify_process(uint32_t pid, CodeTables* code) {
   }
   if (code == nullptr) return identity;
   if (auto map = PerfMap::of_process(pid)) identity.perf_maps = {std::move(map)};
-  const auto maps = base::read_file(proc_path(pid, "maps"), kMaxProcFileBytes);
-  if (maps.ok()) identity.code = code->read_in_haste(pid, *maps);
+  const auto maps = read_maps(pid);
+  if (maps) identity.code = code->read_in_haste(pid, *maps);
   return identity;
 }
 

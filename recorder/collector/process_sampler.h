@@ -20,11 +20,12 @@
 
 namespace heaptape::recorder {
 
-// Private memory, and whose it is if no hook saw it mapped.
+// Private memory, and its owner if no hook saw who mapped it.
 struct PrivateMapping {
   base::AddressRange range;
-  std::string owner;     // is_owner_name, or empty: not known
-  bool is_sure = false;  // the program named it, and the hooks know no better
+  std::string owner;      // is_owner_name, or empty: not known
+  bool is_named = false;  // by the program: that counts more than who mapped it
+  bool is_of_file = false;
 
   bool operator==(const PrivateMapping&) const = default;
 };
@@ -62,8 +63,8 @@ std::optional<ProcTexts> read_proc_texts(uint32_t pid, CodeTables* code, WithPag
 // 64 MiB, so the ends of a mapping that lie outside of those with live blocks are cut off. malloc's
 // part of the memory is what is resident in regions and in mappings of single blocks. Stacks are
 // the first thread's, and of other threads the mappings up to their control blocks, unless a block
-// lives there. The rest is that of owners: of who mapped it, or what its name in maps says; or
-// `raw_owner`, if not empty, of whom the program is known to call the kernel behind the hooks.
+// lives there. The owner of other pages is the name that the program gave them, who mapped them, or
+// PrivateMapping::owner; or `raw_owner`, whose run-time maps memory past the hooks, if not empty.
 // `own_mappings`: null where the allocator is not glibc. time_ns and event stay 0.
 schema::ProcessSample make_sample(const ProcTexts& texts, const LiveSet& live,
                                   const OwnMappings* own_mappings,
@@ -75,12 +76,12 @@ schema::ProcessSample make_sample(const ProcTexts& texts, const LiveSet& live,
 // sense are left out.
 std::vector<base::AddressRange> parse_writable_anonymous(std::string_view maps);
 
-// The private mappings in the same text that can hold pages of no file, in its order: not those
-// that are inaccessible, nor code and large read-only parts of files. The variables of programs and
-// libraries are schema::kDataOwner's.
+// The private mappings in the same text that can have pages of no file, in its order: without
+// inaccessible ones, and of files only variables and the constants before them, which the loader
+// may relocate. Variables of programs and libraries are schema::kDataOwner's.
 std::vector<PrivateMapping> parse_private(std::string_view maps);
 
-// Whose code is where, in the same text.
+// Where programs and libraries have their code, in the same text.
 std::vector<CodeOwner> parse_code_owners(std::string_view maps);
 
 // The stack of the first thread, in the same text; empty if there is none.

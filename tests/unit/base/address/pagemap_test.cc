@@ -59,11 +59,10 @@ TEST_P(FourPages, MayExcludeThoseOfFiles) {
                  -1, 0),
             second);
   page(1) = 1;
+  Pagemap pagemap = open();
   for (const PagesOf pages_of : {PagesOf::kAll, PagesOf::kNoFile}) {
-    Pagemap pagemap = std::move(*Pagemap::open(static_cast<uint32_t>(getpid()), GetParam(),
-                                               Pagemap::kMaxReadBytes, pages_of));
     std::vector<PageStretch> stretches;
-    ASSERT_TRUE(*pagemap.look(pages(0, 4), stretches));
+    ASSERT_TRUE(*pagemap.look(pages(0, 4), stretches, pages_of));
     EXPECT_EQ(stretches.size(), pages_of == PagesOf::kAll ? 1u : 3u);
     EXPECT_EQ(stretches.front().pages, pages_of == PagesOf::kAll ? pages(0, 4) : pages(0, 1));
   }

@@ -77,6 +77,22 @@ TEST(ProcessSampler, TellsMallocsPartFromTheRest) {
   EXPECT_GE(sample->resident_bytes, 2 * OwnMapping::kBytes);
 }
 
+// Or what follows of it would be a sample without parts, and perhaps the largest.
+TEST(ProcessSampler, TakesNothingOfAProcessThatEndsMeanwhile) {
+  for (int i = 0; i < 50; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      usleep(static_cast<useconds_t>(20 * i));
+      _exit(0);
+    }
+    while (const auto texts =
+               read_proc_texts(static_cast<uint32_t>(child), nullptr, WithPages::kYes)) {
+      EXPECT_TRUE(texts->resident);
+    }
+    ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  }
+}
+
 // What the program has not touched, or has given back, is not resident.
 TEST(ProcessSampler, CountsResidentPagesOfMallocOnly) {
   const OwnMapping mapping;
@@ -236,25 +252,27 @@ constexpr char kPrivateText[] =
     "20000000-20010000 rw-p 00000000 00:00 0 [anon:a b]\n"
     "20010000-20020000 rw-s 00000000 00:01 9 /dev/zero (deleted)\n"
     "20020000-20021000 r--p 00000000 fe:00 8 /lib/libz.so.1\n"
-    "20021000-20022000 rw-p 00000000 00:00 0 \n"
+    "20021000-20022000 rw-p 00001000 fe:00 8 /lib/libz.so.1\n"
     "20030000-20031000 r-xp 00000000 fe:00 8 /lib/libz.so.1\n"
+    "20031000-20032000 r--p 00002000 fe:00 8 /lib/libz.so.1\n"
+    "20032000-20033000 rw-p 00000000 00:00 0 \n"
     "7ffc00000000-7ffc00021000 rw-p 00000000 00:00 0 [stack]\n"
     "7ffc00100000-7ffc00102000 r-xp 00000000 00:00 0 [vdso]\n";
 
 TEST(ProcessSampler, FindsPrivateMemoryInTheText) {
   const std::vector<PrivateMapping> expected = {
-      {{0x401000, 0x402000}, "data", false},
+      {{0x401000, 0x402000}, "data", false, true},
       {{0x402000, 0x404000}, "data", false},
       {{0x404000, 0x406000}, "", false},
       {{0x500000, 0x600000}, "heap", false},
       {{0x10010000, 0x10020000}, "", false},
       {{0x20000000, 0x20010000}, "a_b", true},
-      {{0x20020000, 0x20021000}, "data", false},
-      {{0x20021000, 0x20022000}, "", false},  // behind what cannot be written
-      {{0x7ffc00000000, 0x7ffc00021000}, "stack", false}};
+      {{0x20020000, 0x20021000}, "data", false, true},  // before variables
+      {{0x20021000, 0x20022000}, "data", false, true},
+      {{0x20032000, 0x20033000}, "", false},  // behind what cannot be written
+      {{0x7ffc00000000, 0x7ffc00021000}, "", false}};
   EXPECT_EQ(parse_private(kPrivateText), expected);
   EXPECT_EQ(parse_private("x\n"), std::vector<PrivateMapping>());
-  EXPECT_EQ(parse_private("20020000-21020000 r--p 00000000 fe:00 8 /data\n").size(), 1u);
   EXPECT_EQ(parse_private("20020000-21021000 r--p 00000000 fe:00 8 /data\n").size(), 0u);
   EXPECT_EQ(parse_private("20020000-21021000 rw-p 00000000 fe:00 8 /data\n").size(), 1u);
   EXPECT_EQ(
@@ -294,6 +312,7 @@ std::vector<schema::OwnedMemory> owners_in(const LiveSet& live, const MemoryOwne
                      {0x10010000, 0x10020000},
                      {0x20000000, 0x20002000},
                      {0x20020000, 0x20022000},
+                     {0x20032000, 0x20033000},
                      {0x7ffc00000000, 0x7ffc00001000}}};
   auto sums = make_sample(texts, live, nullptr, {}, owners, raw_owner).parts.owners;
   for (schema::OwnedMemory& sum : sums) sum.bytes /= 4096;
@@ -314,12 +333,12 @@ TEST(ProcessSampler, SaysWhoHasWhatIsBesideMalloc) {
   LiveSet live;
   live.insert(0x500010);
   EXPECT_EQ(owners_in(live, owners),
-            (Owners{{"program", 12}, {"data", 4}, {"a_b", 2}, {"libz", 2}}));
+            (Owners{{"program", 12}, {"data", 5}, {"a_b", 2}, {"libz", 2}}));
   EXPECT_EQ(owners_in(live, owners, "goer"),
-            (Owners{{"program", 12}, {"goer", 5}, {"data", 4}, {"a_b", 2}, {"libz", 2}}));
+            (Owners{{"program", 12}, {"data", 5}, {"goer", 5}, {"a_b", 2}, {"libz", 2}}));
   // malloc has nothing there any more.
   EXPECT_EQ(owners_in(LiveSet(), owners),
-            (Owners{{"heap", 128}, {"program", 12}, {"data", 4}, {"a_b", 2}, {"libz", 2}}));
+            (Owners{{"heap", 128}, {"program", 12}, {"data", 5}, {"a_b", 2}, {"libz", 2}}));
 }
 
 // The kernel's sums are behind by some pages.
