@@ -16,6 +16,7 @@ void add_verify(CLI::App& app, Request& request);
 
 // Commands that make tapes: tape_making_commands.cc.
 void add_recover(CLI::App& app, Request& request);
+void add_pack(CLI::App& app, Request& request);
 void add_scrub(CLI::App& app, Request& request);
 void add_import(CLI::App& app, Request& request);
 void add_scenario(CLI::App& app, Request& request);

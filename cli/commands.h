@@ -59,6 +59,12 @@ struct RecoverOptions {
 };
 int run_recover(const RecoverOptions& options, Console& console);
 
+struct PackOptions {
+  std::string path;    // a whole tape
+  std::string output;  // a smaller one with the same calls
+};
+int run_pack(const PackOptions& options, Console& console);
+
 // `import list`: the formats, and what each of them lacks.
 int run_import_list(Console& console);
 // The exit code is 1 if some of the trace could not be read.

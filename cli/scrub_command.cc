@@ -229,7 +229,7 @@ class Scrubber {
 // with allocators inside.
 TapeSummary scrubbed_summary(const TapeReader& tape, const Scrubber& scrubber, bool is_part,
                              uint64_t duration_ns) {
-  const TapeSummary whole = tape.summary().value_or(TapeSummary());
+  const TapeSummary whole = summary_to_count(tape);
   TapeSummary summary = whole;
   if (is_part || !tape.summary()) {
     summary = {};
@@ -240,8 +240,6 @@ TapeSummary scrubbed_summary(const TapeReader& tape, const Scrubber& scrubber, b
   }
   summary.inner_allocators = scrubber.scrub(whole.inner_allocators);
   summary.thread_list.clear();
-  summary.events = summary.allocations = summary.frees = summary.reallocations = 0;
-  summary.failed = summary.threads = 0;
   return summary;
 }
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "base/output_file.h"
+#include "cli/tape_reading.h"
+
 namespace heaptape::cli {
 
 void TapeCopy::add(const schema::EventBatch& batch) {
@@ -43,6 +46,31 @@ base::Status TapeCopy::finish() {
   stacks_.finish();
   writer_.flush();
   return writer_.status();
+}
+
+base::Result<schema::TapeSummary> copy_whole(
+    schema::TapeReader& tape, const std::string& output,
+    const std::function<schema::TapeSummary(const TapeCopy& copy)>& summary, int level) {
+  if (base::same_file(tape.path(), output)) {
+    return base::Error::usage("'" + output + "' is the tape itself: write to another file");
+  }
+  // A pass of another reader: this one must not count damage twice.
+  HEAPTAPE_ASSIGN_OR_RETURN(auto other,
+                            schema::TapeReader::open(tape.path(), schema::OnDamage::kSkip));
+  HEAPTAPE_ASSIGN_OR_RETURN(const schema::Stacks stacks, other.read_stacks());
+  HEAPTAPE_ASSIGN_OR_RETURN(auto writer, schema::TapeWriter::create(output, tape.header(), level));
+  TapeCopy copy(stacks, *writer);
+  HEAPTAPE_RETURN_IF_ERROR(
+      for_each_batch(tape, [&](const schema::EventBatch& batch) { copy.add(batch); }));
+  HEAPTAPE_RETURN_IF_ERROR(copy.finish());
+  return writer->finish(summary(copy));
+}
+
+schema::TapeSummary summary_to_count(const schema::TapeReader& tape) {
+  schema::TapeSummary summary = tape.summary().value_or(schema::TapeSummary());
+  summary.events = summary.allocations = summary.frees = summary.reallocations = 0;
+  summary.failed = summary.threads = 0;
+  return summary;
 }
 
 }  // namespace heaptape::cli

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <string>
 
 #include "schema/tape/stack_copier.h"
 #include "schema/tape/tape_reader.h"
@@ -34,5 +36,16 @@ class TapeCopy {
   schema::TapeWriter& writer_;
   uint64_t last_time_ns_ = 0;
 };
+
+// Writes all that `tape`, just opened, has to another file, where its frames get new numbers.
+// `summary(copy)` is that of the new tape; its counts of calls and threads must be 0. Returns the
+// summary as written. Fails with kUsage if both are one file.
+base::Result<schema::TapeSummary> copy_whole(
+    schema::TapeReader& tape, const std::string& output,
+    const std::function<schema::TapeSummary(const TapeCopy& copy)>& summary,
+    int level = schema::kTapeLevel);
+
+// The summary of the tape with the counts that its copy makes anew at 0; a new one if it has none.
+schema::TapeSummary summary_to_count(const schema::TapeReader& tape);
 
 }  // namespace heaptape::cli

@@ -1,4 +1,4 @@
-// Commands that make a tape without running a program: recover, scrub, import and scenario.
+// Commands that make a tape without running a program: recover, pack, scrub, import and scenario.
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -18,6 +18,18 @@ void add_recover(CLI::App& app, Request& request) {
       ->option_text("OUT");
   command->footer("Example: heaptape recover run.tape.partial -o run.tape");
   request.set_by(command, options, run_recover);
+}
+
+void add_pack(CLI::App& app, Request& request) {
+  auto options = std::make_shared<PackOptions>();
+  CLI::App* command = app.add_subcommand(
+      "pack", "Write the same tape in fewer bytes, with more time than a recorder has");
+  add_tape(command, options->path);
+  add_output(command, "-o,--output", options->output, "the new tape; required")
+      ->required()
+      ->option_text("OUT");
+  command->footer("Example: heaptape pack run.tape -o small.tape");
+  request.set_by(command, options, run_pack);
 }
 
 void add_scrub(CLI::App& app, Request& request) {

@@ -5,8 +5,8 @@
 namespace heaptape::schema {
 
 base::Result<std::unique_ptr<TapeWriter>> TapeWriter::create(const std::string& path,
-                                                             const TapeHeader& header) {
-  std::unique_ptr<TapeWriter> writer(new TapeWriter(path, header));
+                                                             const TapeHeader& header, int level) {
+  std::unique_ptr<TapeWriter> writer(new TapeWriter(path, header, level));
   HEAPTAPE_RETURN_IF_ERROR(writer->output_.open(writer->compressor_));
   return writer;
 }

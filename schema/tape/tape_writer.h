@@ -16,8 +16,10 @@ namespace heaptape::schema {
 // recorder/collector/tape_writers.h.) One thread.
 class TapeWriter : private ChunkSink {
  public:
+  // `level`: zstd's.
   static base::Result<std::unique_ptr<TapeWriter>> create(const std::string& path,
-                                                          const TapeHeader& header);
+                                                          const TapeHeader& header,
+                                                          int level = kTapeLevel);
 
   // For those who only append.
   TapeEncoder& encoder() { return encoder_; }
@@ -39,7 +41,8 @@ class TapeWriter : private ChunkSink {
   base::Result<TapeSummary> finish(const TapeSummary& summary);
 
  private:
-  TapeWriter(const std::string& path, const TapeHeader& header) : output_(path, header) {}
+  TapeWriter(const std::string& path, const TapeHeader& header, int level)
+      : compressor_(level), output_(path, header) {}
 
   EventColumns write(EventColumns chunk) override;
   void save(EventPart part) override { output_.save(part, compressor_); }

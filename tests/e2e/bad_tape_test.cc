@@ -103,6 +103,16 @@ TEST_F(BadTape, DamagedIsRefusedByCommandsThatNeedAllOfIt) {
   }
 }
 
+TEST_F(BadTape, IsNotPacked) {
+  const std::vector<std::string> words{"heaptape", "pack", path_, "-o", dir_.file("packed")};
+  write(bytes_.substr(0, bytes_.size() - 40));
+  expect_refusal(tests::run(words), "was not finished: use `heaptape recover`");
+  bytes_[bytes_.size() / 2] ^= 8;
+  write(bytes_);
+  expect_refusal(tests::run(words), "is damaged at byte");
+  EXPECT_FALSE(std::filesystem::exists(words.back()));
+}
+
 TEST_F(BadTape, DamagedIsDumpedButForTheDamage) {
   bytes_[bytes_.size() / 2] ^= 8;
   write(bytes_);

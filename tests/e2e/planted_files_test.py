@@ -34,6 +34,7 @@ COMMANDS = {
     "export": ["export", "{in}/run.tape", "--format", "mtrace", "-o", "trace.txt"],
     "import": ["import", "mtrace", "{in}/trace.txt", "-o", "run.tape"],
     "recover": ["recover", "{in}/cut.tape", "-o", "run.tape"],
+    "pack": ["pack", "{in}/run.tape", "-o", "packed.tape"],
     "scrub": ["scrub", "{in}/run.tape", "-o", "public.tape"],
     "symbolize": ["symbolize", "run.tape"],
 }

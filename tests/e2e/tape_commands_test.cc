@@ -289,10 +289,12 @@ TEST_F(TapeCommands, RecoverKeepsTheSamplesOfTheProcess) {
   EXPECT_EQ(samples[0], samples[1]);
 }
 
-TEST_F(TapeCommands, RecoverDoesNotReplaceItsOwnSource) {
+TEST_F(TapeCommands, CopiesDoNotReplaceTheirOwnSource) {
   write();
   const std::string before = tests::read_bytes(tape_);
-  expect_refusal(run({"heaptape", "recover", tape_, "-o", tape_}), "damaged tape itself");
+  for (const char* const command : {"recover", "pack"}) {
+    expect_refusal(run({"heaptape", command, tape_, "-o", tape_}), "is the tape itself");
+  }
   EXPECT_EQ(tests::read_bytes(tape_), before);
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <sstream>
@@ -293,6 +294,15 @@ TEST_F(Copies, OfRecoveryHaveAllThatIsOnTheTape) {
   EXPECT_EQ(after->summary()->end_reason, schema::EndReason::kRecovered);
   EXPECT_TRUE(after->summary()->thread_list == before->summary()->thread_list);
   EXPECT_TRUE(after->summary()->losses == before->summary()->losses);
+}
+
+TEST_F(Copies, ThatArePackedAreTheSameTapeInFewerBytes) {
+  EXPECT_TRUE(made_by({"pack", tape_}) == whole_);
+  const auto before = schema::TapeReader::open(tape_);
+  const auto after = schema::TapeReader::open(made_);
+  EXPECT_TRUE(after->header() == before->header());
+  EXPECT_TRUE(*after->summary() == *before->summary());
+  EXPECT_LT(std::filesystem::file_size(made_), std::filesystem::file_size(tape_));
 }
 
 // A scrubbed tape has the same pieces behind the same calls; addresses and times are moved.
