@@ -54,3 +54,14 @@ def show(driver, page, width=1440, height=900, scheme="light"):
     driver.get(Path(page).resolve().as_uri())
     WebDriverWait(driver, PATIENCE).until(lambda _: driver.execute_script(
         "return document.readyState === 'complete' && !document.documentElement.dataset.left"))
+
+
+def double_click(driver, element):
+    """In its middle. ActionChains.double_click() makes two clicks of it where the machine is so busy that the second
+    comes late; this says which click each one is."""
+    box = driver.execute_script("return arguments[0].getBoundingClientRect().toJSON()", element)
+    at = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+    driver.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": "mouseMoved", **at})
+    for count in (1, 2):
+        for kind in ("mousePressed", "mouseReleased"):
+            driver.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": kind, "button": "left", "clickCount": count, **at})

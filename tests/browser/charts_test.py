@@ -32,7 +32,7 @@ class Charts(ReplayPages):
         labels = self.run_script("""[...document.querySelectorAll('#timeline .plot')].map((plot) =>
             [...plot.querySelectorAll('.dygraph-axis-label-x')].map((label) => label.textContent).join())""")
         self.assertEqual(len(set(labels)), 1, labels)
-        ActionChains(self.driver).double_click(self.plot(1)).perform()
+        browser.double_click(self.driver, self.plot(1))
         self.assertIn("the whole run", self.status())
 
     def test_share_a_cursor(self):

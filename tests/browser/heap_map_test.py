@@ -159,7 +159,7 @@ class Pointer(HeapMap):
         report = self.pages["random"].report
         self.assertGreater(first[0], 0)
         self.assertLess(last[0], report["tape"]["events"] / 2)
-        ActionChains(self.driver).move_to_element(self.canvas()).double_click().perform()
+        browser.double_click(self.driver, self.canvas())
         self.point(0.99, 0.5)
         self.assertGreater(self.shown_call(), report["tape"]["events"] / 2)
         self.assertEqual(self.colour_at(0.99, 0.05), whole)
