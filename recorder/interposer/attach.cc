@@ -107,6 +107,7 @@ void publish_process(SessionView session, const ClaimedSlot& claimed, uint64_t p
   slot.code_wanted = 0;
   process.session = session;
   process.stack_frames = stack_frames_of(session.board());
+  if (process.stack_frames != 0) process.needs.fetch_or(kNeedsStacks);
   process.unwinding = session.board().unwinding;
   process.sampling.begin(stack_bytes_of(session.board()), own_seed() + slot.serial);
   process.code_map = code_map;
@@ -155,7 +156,7 @@ bool attach_anew(uint32_t flags) {
 bool ensure_own_slot() {
   Attachment expected = Attachment::kNone;
   if (fork_detector->attachment.compare_exchange_strong(expected, Attachment::kUnderWay)) {
-    process.stamped = false;
+    process.needs = kNeedsNothing;
     rings_claimed = 0;
     inherit_stack_logs();
     if (!attach_anew(kSlotForked)) detach_process();
@@ -237,7 +238,7 @@ void adopt_session(SessionView session, uint32_t pid, uint64_t code_map,
   if (claimed.slot == nullptr) return;
   describe_process(pid, allocator);
   fork_detector->attachment = Attachment::kDone;
-  process.stamped = false;
+  process.needs = kNeedsNothing;
   rings_claimed = 0;
   process.waited_in_vain_at = 0;
   process.first_code_map = code_map;
@@ -268,7 +269,7 @@ ThreadState* attach_thread(IfNoRing if_no_ring) {
   if (words == nullptr) return &unusable_state;
   // Invariant: stamped is set before the second thread first gives a block up or hands one on, so
   // any thread that gets a block from it sees the flag. docs/decisions/0002-order.md.
-  if (rings_claimed.fetch_add(1) == 1) process.stamped = true;
+  if (rings_claimed.fetch_add(1) == 1) process.needs.fetch_or(kNeedsStamps);
   ThreadState& state = thread_states[claimed.index];
   StackLog* const stacks = state.stacks;  // of a thread that had the ring before
   if (stacks != nullptr) empty_stack_log(*stacks);
@@ -276,7 +277,7 @@ ThreadState* attach_thread(IfNoRing if_no_ring) {
   describe_thread(*claimed.ring);
   if (!publish_ring(*claimed.ring)) return nullptr;
   // The collector must see which threads live by now.
-  if (process.stamped.load(std::memory_order_relaxed)) wake_collector(process.session.lobby());
+  if (process.stamped()) wake_collector(process.session.lobby());
   return &state;
 }
 

@@ -11,6 +11,13 @@ namespace heaptape::recorder {
 
 struct StackLog;
 
+// Parts of the process's records besides addresses and sizes. Flags.
+enum RecordNeeds : uint8_t {
+  kNeedsNothing = 0,
+  kNeedsStamps = 1,  // it has, or had, more than one thread
+  kNeedsStacks = 2,
+};
+
 // A thread's state for writing records. Lives in memory that the kernel clears in a forked child
 // (MADV_WIPEONFORK): `limit` is then 0, so the child's first record takes the slow path, which
 // notices the fork at no cost to the fast one. One cache line.
@@ -37,7 +44,7 @@ struct Process {
   uint32_t stack_frames;        // Board::stack_frames
   Unwinding unwinding;          // Board::unwinding
   StackSampling sampling;       // by Board::stack_bytes
-  std::atomic<bool> stamped;    // it has, or had, more than one thread
+  std::atomic<uint8_t> needs;   // RecordNeeds
   // How many filters and modes that forbid system calls (seccomp(2)) are in force or being
   // requested. If any is, we make no system calls. Threads that have a ring go on without waking
   // the collector; others are not recorded.
@@ -53,6 +60,8 @@ struct Process {
   std::atomic<uint64_t> code_map;
   uint64_t first_code_map;  // at joining: its code that no dlclose unmaps
   uint32_t recorder;        // its pid, see recorder_process.h
+
+  bool stamped() const { return (needs.load(std::memory_order_relaxed) & kNeedsStamps) != 0; }
 };
 extern Process process;
 

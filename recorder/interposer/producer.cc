@@ -94,7 +94,7 @@ bool wait_for_room(ThreadState& state) {
 
 // Not needed with stamps, which tell the time. Published with the next record.
 void mark_time(ThreadState& state) {
-  if (process.stamped.load(std::memory_order_relaxed)) return;
+  if (process.stamped()) return;
   if (process.session.board().clock != Clock::kTsc) return;
   state.words[state.head % kRingWords] = time_mark(__rdtsc());
   in_order();
@@ -188,6 +188,54 @@ ThreadState* make_room(RecordOf what) {
   if (enter_segment(*state)) return state;
   if (what == RecordOf::kCall && !session_is_over()) count_lost_call(*state);
   return nullptr;
+}
+
+uint32_t stack_of_hook(uint64_t size, uintptr_t frame) {
+  uint64_t& left = thread_local_state.state->bytes_until_stack;
+  const uint64_t bytes = size + (size == 0 ? 1 : 0);
+  if (bytes < left) {
+    left -= bytes;
+    return 0;
+  }
+  return log_stack(bytes, frame);
+}
+
+void record_whole_allocation(Op op, const void* block, uint64_t size, const uint64_t* alignment,
+                             uintptr_t frame) {
+  const uint32_t stack = stack_of_hook(size, frame);
+  RecordWriter record;
+  if (!record.ok()) return;
+  record.put(first_word(op, reinterpret_cast<uint64_t>(block), record.stamped(), stack != 0));
+  if (record.stamped()) record.put(take_stamp(process.session));
+  record.put(size);
+  if (alignment != nullptr) record.put(*alignment);
+  if (stack != 0) record.put(stack);
+  record.publish();
+}
+
+void record_whole_release(Op op, const void* block) {
+  RecordWriter record;
+  if (!record.ok()) return;
+  record.put(first_word(op, reinterpret_cast<uint64_t>(block), record.stamped()));
+  if (record.stamped()) record.put(take_stamp(process.session));
+  record.publish();
+}
+
+void record_whole_resize(Op op, const void* old_block, uint64_t size, const void* block,
+                         uint64_t begin_stamp, uintptr_t frame) {
+  const uint32_t stack = stack_of_hook(size, frame);
+  RecordWriter record;
+  if (!record.ok()) return;
+  record.put(first_word(op, reinterpret_cast<uint64_t>(block), record.stamped(), stack != 0));
+  if (record.stamped()) {
+    // If begin_stamp is 0, the second thread came during the call: the begin is before any stamp.
+    record.put(take_stamp(process.session));
+    record.put(begin_stamp);
+  }
+  record.put(size);
+  record.put(reinterpret_cast<uint64_t>(old_block));
+  if (stack != 0) record.put(stack);
+  record.publish();
 }
 
 }  // namespace heaptape::recorder

@@ -68,6 +68,15 @@ enum class RecordOf : uint8_t {
 // written. A call is then counted as lost, unless the recording has ended.
 [[gnu::cold, gnu::noinline]] ThreadState* make_room(RecordOf what);
 
+// A call's record ends before `head`.
+[[gnu::always_inline]] inline void publish(ThreadState& state, uint64_t head) {
+  state.ring->head.store(head, std::memory_order_release);
+  in_order();
+  thread_local_state.hook |= kAccounted;
+  in_order();
+  state.head = head;
+}
+
 // One record: construct, check ok(), put() its words, publish().
 //
 // A signal handler may leave the hook by a jump between any two instructions. Then RingHeader::head
@@ -81,7 +90,7 @@ class RecordWriter {
     if (state_->head + kMaxRecordWords > state_->limit) [[unlikely]]
       state_ = make_room(what);
     // Only now: the thread may just have become the second one of its process.
-    stamped_ = process.stamped.load(std::memory_order_relaxed);
+    stamped_ = process.stamped();
   }
   bool ok() const { return state_ != nullptr; }
   bool stamped() const { return stamped_; }
@@ -89,14 +98,7 @@ class RecordWriter {
   [[gnu::always_inline]] void put(uint64_t word) {
     state_->words[(state_->head + used_++) % kRingWords] = word;
   }
-  [[gnu::always_inline]] void publish() {
-    const uint64_t head = state_->head + used_;
-    state_->ring->head.store(head, std::memory_order_release);
-    in_order();
-    thread_local_state.hook |= kAccounted;
-    in_order();
-    state_->head = head;
-  }
+  void publish() { recorder::publish(*state_, state_->head + used_); }
   void publish_frame() {
     in_order();
     state_->head += used_;
@@ -110,42 +112,56 @@ class RecordWriter {
   bool stamped_;
 };
 
+// A record that needs neither a stamp nor a stack: its first word, then `more`. False, and nothing
+// is written, if it does need them, or if there is no room yet.
+template <typename... Words>
+[[gnu::always_inline]] inline bool record_plain(Op op, const void* block, Words... more) {
+  static_assert(1 + sizeof...(more) <= kMaxRecordWords);
+  ThreadState* const state = thread_local_state.state;
+  const uint64_t head = state->head;
+  if (head + kMaxRecordWords > state->limit) [[unlikely]]
+    return false;
+  // Only now: the thread may just have become the second one of its process.
+  if (process.needs.load(std::memory_order_relaxed) != kNeedsNothing) [[unlikely]]
+    return false;
+  uint64_t* word = state->words + head % kRingWords;
+  *word = first_word(op, reinterpret_cast<uint64_t>(block), false);
+  ((*++word = more), ...);
+  publish(*state, head + 1 + sizeof...(more));
+  return true;
+}
+
 // The number of the stack that called the hook with this frame for `size` bytes; 0 if it is not
 // recorded. A call for no bytes counts as one for a byte.
-[[gnu::always_inline]] inline uint32_t stack_of_hook(uint64_t size, uintptr_t frame) {
-  uint64_t& left = thread_local_state.state->bytes_until_stack;
-  const uint64_t bytes = size + (size == 0 ? 1 : 0);
-  if (bytes < left) {
-    left -= bytes;
-    return 0;
-  }
-  return log_stack(bytes, frame);
-}
+uint32_t stack_of_hook(uint64_t size, uintptr_t frame);
+
+// Any record of a call. They are out of line: a stamp or a stack costs more than the call.
+[[gnu::noinline]] void record_whole_allocation(Op op, const void* block, uint64_t size,
+                                               const uint64_t* alignment, uintptr_t frame);
+[[gnu::noinline]] void record_whole_release(Op op, const void* block);
+[[gnu::noinline]] void record_whole_resize(Op op, const void* old_block, uint64_t size,
+                                           const void* block, uint64_t begin_stamp,
+                                           uintptr_t frame);
 
 // After the call. `frame` is the hook's. `alignment` only matters for ops that take one.
 template <bool kAligned>
 [[gnu::always_inline]] inline void record_allocation(Op op, const void* block, uint64_t size,
                                                      uint64_t alignment, uintptr_t frame) {
-  const uint32_t stack = stack_of_hook(size, frame);
-  RecordWriter record;
-  if (!record.ok()) [[unlikely]]
-    return;
-  record.put(first_word(op, reinterpret_cast<uint64_t>(block), record.stamped(), stack != 0));
-  if (record.stamped()) record.put(take_stamp(process.session));
-  record.put(size);
-  if (kAligned) record.put(alignment);
-  if (stack != 0) record.put(stack);
-  record.publish();
+  if constexpr (kAligned) {
+    if (record_plain(op, block, size, alignment)) [[likely]]
+      return;
+    record_whole_allocation(op, block, size, &alignment, frame);
+  } else {
+    if (record_plain(op, block, size)) [[likely]]
+      return;
+    record_whole_allocation(op, block, size, nullptr, frame);
+  }
 }
 
 // Before the call.
 [[gnu::always_inline]] inline void record_release(Op op, const void* block) {
-  RecordWriter record;
-  if (!record.ok()) [[unlikely]]
-    return;
-  record.put(first_word(op, reinterpret_cast<uint64_t>(block), record.stamped()));
-  if (record.stamped()) record.put(take_stamp(process.session));
-  record.publish();
+  if (!record_plain(op, block)) [[unlikely]]
+    record_whole_release(op, block);
 }
 
 // After the call.
@@ -184,7 +200,7 @@ inline uint64_t resize_begin_stamp(const void* old_block) {
   if (state == nullptr) [[unlikely]]
     return 0;
   state->ring->resizing.store(reinterpret_cast<uint64_t>(old_block), std::memory_order_relaxed);
-  if (!process.stamped.load(std::memory_order_relaxed)) return 0;
+  if (!process.stamped()) return 0;
   return take_stamp(process.session);
 }
 
@@ -197,19 +213,8 @@ inline void end_resize() {
 // After the call. `frame` is the hook's.
 inline void record_resize(Op op, const void* old_block, uint64_t size, const void* block,
                           uint64_t begin_stamp, uintptr_t frame) {
-  const uint32_t stack = stack_of_hook(size, frame);
-  RecordWriter record;
-  if (record.ok()) [[likely]] {
-    record.put(first_word(op, reinterpret_cast<uint64_t>(block), record.stamped(), stack != 0));
-    if (record.stamped()) {
-      // If begin_stamp is 0, the second thread came during the call: the begin is before any stamp.
-      record.put(take_stamp(process.session));
-      record.put(begin_stamp);
-    }
-    record.put(size);
-    record.put(reinterpret_cast<uint64_t>(old_block));
-    if (stack != 0) record.put(stack);
-    record.publish();
+  if (!record_plain(op, block, size, reinterpret_cast<uint64_t>(old_block))) [[unlikely]] {
+    record_whole_resize(op, old_block, size, block, begin_stamp, frame);
   }
   end_resize();
 }

@@ -309,9 +309,9 @@ TEST(Producer, StampsInAForkedChildFromItsOwnSecondThreadOn) {
   for (int i = 0; i < 2; ++i) in_a_thread([] { free_at(16); });
   const int status = in_a_child([] {
     attach_thread(IfNoRing::kGiveUp);
-    if (process.stamped) return 1;
+    if (process.stamped()) return 1;
     attach_thread(IfNoRing::kGiveUp);
-    return process.stamped ? 0 : 2;
+    return process.stamped() ? 0 : 2;
   });
   EXPECT_EQ(status, 0);
 }
