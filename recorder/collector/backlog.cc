@@ -56,6 +56,13 @@ bool Backlog::pull_half_full() {
   return has_room;
 }
 
+void Backlog::note_busy(OtherProcessors& others, uint64_t now_ns) {
+  const std::scoped_lock lock(mutex_);
+  for (RingTap* const tap : taps_) {
+    if (const auto processor = tap->busy_processor()) others.note(*processor, now_ns);
+  }
+}
+
 bool Backlog::has_half_full_ring() {
   const std::scoped_lock lock(mutex_);
   return std::ranges::any_of(taps_, [](const RingTap* tap) { return tap->is_half_full(); });

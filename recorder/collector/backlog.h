@@ -9,6 +9,7 @@
 #include <mutex>
 #include <vector>
 
+#include "recorder/collector/processors.h"
 #include "recorder/ring/session_layout.h"
 
 namespace heaptape::recorder {
@@ -49,6 +50,8 @@ class Backlog {
   // none for one of them.
   bool pull_half_full();
   bool has_half_full_ring();
+  // Notes the processors of threads that make many calls.
+  void note_busy(OtherProcessors& others, uint64_t now_ns);
 
  private:
   // Without the segments that are not full, of which each tap may have one for ever.

@@ -67,6 +67,7 @@ Recording Collector::run(int target_pid) {
     if (!end && !has_work) sleep_until_needed();
   }
   niceness_.raise();
+  others_.end();
   session_.board().stopped = 1;
   const uint64_t cut = stamp_now(session_);
   work_off(cut);

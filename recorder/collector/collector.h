@@ -66,13 +66,15 @@ class Collector {
             [this] { pools_.free_unmapped(base::monotonic_ns()); }),
         gauge_(base::monotonic_ns()),
         watch_(
-            session_, backlog_,
+            session_, backlog_, others_,
             [this] {
               // Programs come first until half of the backlog is full.
               if (backlog_.is_half_full()) niceness_.raise();
               wake();
             },
             [this] { niceness_.raise(); }) {
+    others_.add(pthread_self());
+    for (const pthread_t thread : table_.writer_threads()) others_.add(thread);
     if (options_.watcher) table_.count_sizes();
   }
 
@@ -112,7 +114,8 @@ class Collector {
   uint64_t next_sweep_ns_ = 0;
   uint64_t sleep_ns_ = base::kMillisecondNs;  // at most, the next time
   Niceness niceness_;
-  RingWatch watch_;  // after all that wake() uses
+  OtherProcessors others_;
+  RingWatch watch_;  // after all that wake() uses, and others_
 };
 
 }  // namespace heaptape::recorder

@@ -75,7 +75,8 @@ class ProcessTable {
   void count_sizes() { counts_sizes_ = true; }
   // Of the processes whose tapes are finished, or about to be.
   const ProcessTotals& ended() const { return ended_; }
-  // As TapeWriters has it.
+  // As TapeWriters has them.
+  std::vector<pthread_t> writer_threads() { return writers_.threads(); }
   WrittenSoFar written() const { return writers_.written(); }
 
   // Waits until every finished tape is in its file, and completes manifest() and failures().

@@ -16,6 +16,7 @@ namespace {
 constexpr uint32_t kRingsThatKeepTheirMemory = 16;
 // A thread that wrote no more between two looks is idle. It may keep as much.
 constexpr uint64_t kIdleWords = 4 * kSegmentWords;
+constexpr uint64_t kBusyWords = 4 * kSegmentWords;
 constexpr uint64_t kLookEveryNs = 1000 * base::kMillisecondNs;
 
 void wake_producer(RingHeader& ring) {
@@ -59,6 +60,14 @@ void RingTap::set_tail(uint64_t tail) {
   wake_producer(*ring_);
 }
 
+std::optional<uint32_t> RingTap::busy_processor() {
+  if (copied_ - busy_at_ < kBusyWords) return std::nullopt;
+  busy_at_ = copied_;
+  const uint32_t from_one = ring_->processor.load(std::memory_order_relaxed);
+  if (from_one == 0) return std::nullopt;
+  return from_one - 1;
+}
+
 bool RingTap::trim_if_idle(uint64_t now_ns) {
   if (now_ns < next_look_ns_) return false;
   next_look_ns_ = now_ns + kLookEveryNs;
@@ -96,6 +105,7 @@ void free_ring(SessionView session, uint32_t index) {
   ring.head.store(0, std::memory_order_relaxed);
   ring.resizing.store(0, std::memory_order_relaxed);
   ring.entered.store(0, std::memory_order_relaxed);
+  ring.processor.store(0, std::memory_order_relaxed);
   ring.closed.store(0, std::memory_order_relaxed);
   ring.tail.store(0, std::memory_order_relaxed);
   ring.producer_waits.store(0, std::memory_order_relaxed);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "recorder/collector/backlog.h"
@@ -39,6 +40,9 @@ class RingTap {
   bool broken() const { return broken_; }
   // Words copied since the ring was claimed.
   uint64_t copied() const { return copied_; }
+  // That of its thread, counted from 0; nothing if it made few calls since the last answer, or if
+  // it is not known. Of a hostile producer anything.
+  std::optional<uint32_t> busy_processor();
 
   // Copies what the producer has published, gives it that room back, and wakes it if it waits.
   void pull();
@@ -66,6 +70,7 @@ class RingTap {
   uint64_t* open_ = nullptr;  // the segment that copied_ is in, if not at its begin
   uint64_t copied_ = 0;
   bool broken_ = false;
+  uint64_t busy_at_ = 0;       // copied_ at the last answer of busy_processor()
   uint64_t next_look_ns_ = 0;  // of trim_if_idle()
   uint64_t seen_ = 0;          // copied_ at the last one
   uint64_t trimmed_at_ = 0;    // copied_ then

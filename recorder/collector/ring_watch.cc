@@ -23,10 +23,11 @@ constexpr timespec kLongestSleep{0, 20 * base::kMillisecondNs};
 
 }  // namespace
 
-RingWatch::RingWatch(SessionView session, Backlog& backlog, std::function<void()> woken,
-                     std::function<void()> hurry)
+RingWatch::RingWatch(SessionView session, Backlog& backlog, OtherProcessors& others,
+                     std::function<void()> woken, std::function<void()> hurry)
     : lobby_(session.lobby()),
       backlog_(backlog),
+      others_(others),
       woken_(std::move(woken)),
       hurry_(std::move(hurry)),
       thread_([this] { run(); }) {}
@@ -41,6 +42,7 @@ RingWatch::~RingWatch() {
 void RingWatch::run() {
   // Among thousands of busy threads our turn would come too seldom. Only some callers may do this.
   setpriority(PRIO_PROCESS, 0, kNiceness);
+  others_.add(pthread_self());
   uint32_t seen_claims = lobby_.claims;
   while (!stops_) {
     lobby_.collector_sleep.store(CollectorSleep::kAsleep);
@@ -58,6 +60,9 @@ void RingWatch::run() {
     if (has_news || lobby_.ring_wanted != 0) hurry_();
     const bool was_full = !has_room_;
     pull();
+    const uint64_t now_ns = base::monotonic_ns();
+    backlog_.note_busy(others_, now_ns);
+    others_.choose(now_ns);
     if (is_woken || was_full) woken_();
   }
 }

@@ -17,10 +17,10 @@ namespace heaptape::recorder {
 // Runs before the programs, where it may.
 class RingWatch {
  public:
-  // The session and `backlog` outlive the watch. Throws std::system_error where no thread can be
-  // had.
-  RingWatch(SessionView session, Backlog& backlog, std::function<void()> woken,
-            std::function<void()> hurry);
+  // The session, `backlog` and `others` outlive the watch. Throws std::system_error where no thread
+  // can be had.
+  RingWatch(SessionView session, Backlog& backlog, OtherProcessors& others,
+            std::function<void()> woken, std::function<void()> hurry);
   ~RingWatch();
   RingWatch(const RingWatch&) = delete;
   RingWatch& operator=(const RingWatch&) = delete;
@@ -31,6 +31,7 @@ class RingWatch {
 
   Lobby& lobby_;
   Backlog& backlog_;
+  OtherProcessors& others_;
   const std::function<void()> woken_;
   const std::function<void()> hurry_;
   std::atomic<bool> stops_ = false;

@@ -34,6 +34,12 @@ TapeWriters::~TapeWriters() {
   for (std::thread& thread : threads_) thread.join();
 }
 
+std::vector<pthread_t> TapeWriters::threads() {
+  std::vector<pthread_t> handles;
+  for (std::thread& thread : threads_) handles.push_back(thread.native_handle());
+  return handles;
+}
+
 void TapeWriters::post(const std::shared_ptr<Tape>& tape, Job job) {
   {
     const std::lock_guard lock(mutex_);

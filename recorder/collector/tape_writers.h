@@ -50,6 +50,9 @@ class TapeWriters {
   // the last call, in no order.
   std::vector<WrittenTape> wait();
 
+  // They live as long as this does.
+  std::vector<pthread_t> threads();
+
   // As far as chunks are written; parts do not count.
   WrittenSoFar written() const { return {written_bytes_.load(), written_calls_.load()}; }
 

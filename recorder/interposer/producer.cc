@@ -92,11 +92,16 @@ bool wait_for_room(ThreadState& state) {
   return has_room(state);
 }
 
-// Not needed with stamps, which tell the time. Published with the next record.
-void mark_time(ThreadState& state) {
-  if (process.stamped()) return;
+// Where and when the thread enters a segment. With stamps, these tell the time. Published with the
+// next record.
+void mark_entry(ThreadState& state) {
   if (process.session.board().clock != Clock::kTsc) return;
-  state.words[state.head % kRingWords] = time_mark(__rdtsc());
+  unsigned node_and_processor;
+  const uint64_t ticks = __rdtscp(&node_and_processor);
+  constexpr unsigned kProcessorMask = 0xfff;  // Linux, arch/x86/include/asm/segment.h
+  state.ring->processor.store((node_and_processor & kProcessorMask) + 1, std::memory_order_relaxed);
+  if (process.stamped()) return;
+  state.words[state.head % kRingWords] = time_mark(ticks);
   in_order();
   ++state.head;
 }
@@ -120,7 +125,7 @@ bool enter_segment(ThreadState& state) {
   }
   state.dropping = false;
   state.limit = state.head + kSegmentWords;
-  mark_time(state);
+  mark_entry(state);
   if (state.limit - state.tail >= kRingWords / 2) {
     state.tail = state.ring->tail.load(std::memory_order_acquire);
     if (state.limit - state.tail >= kRingWords / 2) {

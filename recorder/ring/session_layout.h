@@ -243,7 +243,10 @@ struct alignas(64) RingHeader {
   std::atomic<uint64_t> resizing;
   // Where the segment ends that the producer writes to, or wants to.
   std::atomic<uint64_t> entered;
-  uint64_t padding0[5];
+  // The processor on which it entered that segment, from 1; 0: not known.
+  std::atomic<uint32_t> processor;
+  uint32_t padding;
+  uint64_t padding0[4];
 
   // Written by the collector when it has copied. `space` is a futex that the collector increments
   // and wakes while the producer has `producer_waits` set.

@@ -355,6 +355,46 @@ TEST_F(RecordKillsPriority, PutsTheProgramBeforeItsTape) {
   recorder.wait();
 }
 
+// The processors on which a thread may run.
+cpu_set_t processors_of(int thread) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  sched_getaffinity(thread, sizeof set, &set);  // fails where the thread has ended
+  return set;
+}
+
+// docs/decisions/0045-processors.md: the thread that watches rings, the one that works, and two
+// that write.
+TEST_F(RecordKills, LeaveItsProcessorToAProgram) {
+  const cpu_set_t all = processors_of(0);
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "there is one processor";
+  uint32_t processor = 0;
+  while (!CPU_ISSET(processor, &all)) ++processor;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(processor, &one);
+  Command recorder({.words = endless(1)});
+  ASSERT_TRUE(wait_for_tape());
+  if (schema::TapeReader::open(tape_path() + ".partial")->header().clock !=
+      schema::StampClock::kTsc) {
+    GTEST_SKIP() << "no TSC to rely on";
+  }
+  ASSERT_EQ(sched_setaffinity(child_of(recorder.pid()), sizeof one, &one), 0);
+  const std::string tasks = "/proc/" + std::to_string(recorder.pid()) + "/task";
+  const auto threads_elsewhere = [&] {
+    int count = 0;
+    for (const auto& task : std::filesystem::directory_iterator(tasks)) {
+      const cpu_set_t set = processors_of(std::stoi(task.path().filename()));
+      count += CPU_COUNT(&set) != 0 && !CPU_ISSET(processor, &set) ? 1 : 0;
+    }
+    return count;
+  };
+  EXPECT_TRUE(wait_until([&] { return threads_elsewhere() == 4; })) << threads_elsewhere();
+  shared_->stop = 1;
+  recorder.wait();
+  EXPECT_TRUE(read_tape().finished);
+}
+
 TEST_F(RecordKills, OfTheRecorderBySigtermReachTheProgram) {
   Command recorder({.words = endless(1)});
   ASSERT_TRUE(wait_for_calls(1000));

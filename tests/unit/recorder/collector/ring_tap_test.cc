@@ -99,6 +99,23 @@ TEST_F(RingTapTest, IsHalfFullWithTheSegmentThatIsBeingWritten) {
   EXPECT_FALSE(tap_.is_half_full());
 }
 
+TEST_F(RingTapTest, SaysWhereAThreadIsThatMakesManyCalls) {
+  RingHeader& ring = session_.view().ring(3);
+  write(4 * kSegmentWords - 1);
+  pull();
+  ring.processor = 8;
+  EXPECT_EQ(tap_.busy_processor(), std::nullopt);
+  write(1);
+  EXPECT_EQ(tap_.busy_processor(), std::nullopt);  // it is not copied yet
+  pull();
+  EXPECT_EQ(tap_.busy_processor(), 7u);
+  EXPECT_EQ(tap_.busy_processor(), std::nullopt);
+  write(4 * kSegmentWords);
+  pull();
+  ring.processor = 0;
+  EXPECT_EQ(tap_.busy_processor(), std::nullopt);
+}
+
 TEST_F(RingTapTest, IsBrokenByAHeadThatGoesBack) {
   write(8);
   pull();

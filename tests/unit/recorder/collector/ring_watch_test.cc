@@ -39,6 +39,7 @@ class RingWatchTest : public testing::Test {
 
   tests::FakeSession session_;
   tests::RingPen pen_{session_, 0};
+  OtherProcessors others_;
   std::atomic<int> woken_ = 0;
   std::atomic<int> hurried_ = 0;
 };
@@ -46,7 +47,8 @@ class RingWatchTest : public testing::Test {
 TEST_F(RingWatchTest, CopiesARingWhenItIsWoken) {
   Backlog backlog;
   const RingTap tap(backlog, session_.view(), 0);
-  const RingWatch watch(session_.view(), backlog, [this] { ++woken_; }, [this] { ++hurried_; });
+  const RingWatch watch(
+      session_.view(), backlog, others_, [this] { ++woken_; }, [this] { ++hurried_; });
   ASSERT_TRUE(tests::wait_until([this] { return is_asleep(); }));
   for (int i = 1; i <= 5; ++i) {
     fill();
@@ -61,7 +63,8 @@ TEST_F(RingWatchTest, CopiesARingThatWasHalfFullBefore) {
   Backlog backlog;
   const RingTap tap(backlog, session_.view(), 0);
   fill();
-  const RingWatch watch(session_.view(), backlog, [this] { ++woken_; }, [this] { ++hurried_; });
+  const RingWatch watch(
+      session_.view(), backlog, others_, [this] { ++woken_; }, [this] { ++hurried_; });
   EXPECT_TRUE(tests::wait_until([this] { return is_copied(); }));
 }
 
@@ -74,7 +77,8 @@ TEST_F(RingWatchTest, CopiesWhenThereIsRoomAgain) {
     for (int i = 0; i < 2; ++i) segments.push_back(backlog.take_segment());
   }
   fill();
-  const RingWatch watch(session_.view(), backlog, [this] { ++woken_; }, [this] { ++hurried_; });
+  const RingWatch watch(
+      session_.view(), backlog, others_, [this] { ++woken_; }, [this] { ++hurried_; });
   ASSERT_TRUE(tests::wait_until([&] { return woken_ >= 2; })) << "it looks again";
   EXPECT_EQ(pen_.header().tail, 0u);
   backlog.give_back(segments);
@@ -86,7 +90,8 @@ TEST_F(RingWatchTest, CopiesEachWordOnceBesideAReader) {
   constexpr uint64_t kCalls = 1'000'000;
   Backlog backlog;
   RingCursor cursor(backlog, session_.view(), 0, 0, nullptr);
-  const RingWatch watch(session_.view(), backlog, [this] { ++woken_; }, [this] { ++hurried_; });
+  const RingWatch watch(
+      session_.view(), backlog, others_, [this] { ++woken_; }, [this] { ++hurried_; });
   std::thread producer([this] {
     auto& sleep = session_.lobby().collector_sleep;
     for (uint64_t i = 1; i <= kCalls; ++i) {
@@ -116,7 +121,8 @@ TEST_F(RingWatchTest, CopiesEachWordOnceBesideAReader) {
 
 TEST_F(RingWatchTest, TellsOfAClaim) {
   Backlog backlog;
-  const RingWatch watch(session_.view(), backlog, [this] { ++woken_; }, [this] { ++hurried_; });
+  const RingWatch watch(
+      session_.view(), backlog, others_, [this] { ++woken_; }, [this] { ++hurried_; });
   wake();
   ASSERT_TRUE(tests::wait_until([&] { return woken_ >= 1; }));
   ++session_.lobby().claims;
@@ -129,7 +135,8 @@ TEST_F(RingWatchTest, TellsOfAClaim) {
 TEST_F(RingWatchTest, LooksWithoutAWakeToo) {
   Backlog backlog;
   const RingTap tap(backlog, session_.view(), 0);
-  const RingWatch watch(session_.view(), backlog, [this] { ++woken_; }, [this] { ++hurried_; });
+  const RingWatch watch(
+      session_.view(), backlog, others_, [this] { ++woken_; }, [this] { ++hurried_; });
   ASSERT_TRUE(tests::wait_until([this] { return is_asleep(); }));
   session_.lobby().collector_sleep = CollectorSleep::kAwake;
   fill();

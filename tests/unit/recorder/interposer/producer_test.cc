@@ -99,6 +99,26 @@ TEST(Producer, MarksTheTimeOncePerSegment) {
   EXPECT_EQ(words[1], first_word(Op::kFree, 16, false));
 }
 
+TEST(Producer, SaysOnWhichProcessorItEntersASegment) {
+  if (kMarkWords == 0) GTEST_SKIP() << "no TSC to rely on";
+  const LiveSession session;
+  const RingHeader& ring = session.view().ring(0);
+  in_a_thread([&ring] {
+    cpu_set_t all;
+    ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+    for (uint32_t processor = 0; processor < CPU_SETSIZE; ++processor) {
+      if (!CPU_ISSET(processor, &all)) continue;
+      cpu_set_t one;
+      CPU_ZERO(&one);
+      CPU_SET(processor, &one);
+      ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+      for (uint64_t i = 0; i < kFreesInSegment; ++i) free_at(16);
+      EXPECT_EQ(ring.processor, processor + 1);
+      if (processor == 7) break;  // the ring has an end
+    }
+  });
+}
+
 TEST(Producer, SaysWhichThreadHasARing) {
   const LiveSession session;
   in_a_thread([&session] {
