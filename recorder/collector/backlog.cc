@@ -56,11 +56,21 @@ bool Backlog::pull_half_full() {
   return has_room;
 }
 
-void Backlog::note_busy(OtherProcessors& others, uint64_t now_ns) {
+bool Backlog::is_waited_for() {
   const std::scoped_lock lock(mutex_);
+  return std::ranges::any_of(taps_, [](const RingTap* tap) { return tap->is_waited_for(); });
+}
+
+bool Backlog::note_busy(OtherProcessors& others, uint64_t now_ns) {
+  const std::scoped_lock lock(mutex_);
+  bool is_any_busy = false;
   for (RingTap* const tap : taps_) {
-    if (const auto processor = tap->busy_processor()) others.note(*processor, now_ns);
+    const auto processor = tap->busy_processor();
+    if (!processor) continue;
+    others.note(*processor, now_ns);
+    is_any_busy = true;
   }
+  return is_any_busy;
 }
 
 bool Backlog::has_half_full_ring() {

@@ -50,8 +50,10 @@ class Backlog {
   // none for one of them.
   bool pull_half_full();
   bool has_half_full_ring();
-  // Notes the processors of threads that make many calls.
-  void note_busy(OtherProcessors& others, uint64_t now_ns);
+  // Whether a producer waits for room.
+  bool is_waited_for();
+  // Notes the processors of threads that make many calls. False if there is none.
+  bool note_busy(OtherProcessors& others, uint64_t now_ns);
 
  private:
   // Without the segments that are not full, of which each tap may have one for ever.

@@ -1,12 +1,22 @@
 #include "recorder/collector/processors.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/output_file.h"
+
 namespace heaptape::recorder {
 namespace {
 
 // A note counts for that long.
 constexpr uint64_t kBusyNs = 50 * base::kMillisecondNs;
-// Between two moves: a program with many threads is somewhere else each time.
-constexpr uint64_t kChoiceEveryNs = 5 * base::kMillisecondNs;
+
+constexpr uint64_t kLongestStayNs = 60'000 * base::kMillisecondNs;
+
+// The collector's, two that write tapes, and the one that watches rings.
+constexpr uint64_t kOwnThreads = 4;
 
 }  // namespace
 
@@ -30,29 +40,48 @@ void OtherProcessors::note(uint32_t processor, uint64_t now_ns) {
   if (processor < noted_ns_.size()) noted_ns_[processor] = now_ns;
 }
 
-void OtherProcessors::choose(uint64_t now_ns) {
+void OtherProcessors::stay(uint64_t now_ns) {
   const std::scoped_lock lock(mutex_);
-  if (now_ns < next_choice_ns_) return;
+  if (now_ns < stays_until_ns_ || CPU_EQUAL(&allowed_, &chosen_)) return;
+  stays_until_ns_ = now_ns + stay_ns_;
+  stay_ns_ = std::min(2 * stay_ns_, kLongestStayNs);
+}
+
+void OtherProcessors::choose(uint64_t now_ns, bool needed) {
+  const std::scoped_lock lock(mutex_);
+  if (is_over_) return;
   cpu_set_t others = allowed_;
   for (size_t processor = 0; processor < noted_ns_.size(); ++processor) {
     const uint64_t noted_ns = noted_ns_[processor];
     if (noted_ns != 0 && now_ns < noted_ns + kBusyNs) CPU_CLR(processor, &others);
   }
-  if (CPU_COUNT(&others) == 0) others = allowed_;
+  if (needed || now_ns < stays_until_ns_ || CPU_COUNT(&others) == 0) others = allowed_;
   if (CPU_EQUAL(&others, &chosen_)) return;
-  next_choice_ns_ = now_ns + kChoiceEveryNs;
   move_to(others);
 }
 
 void OtherProcessors::end() {
   const std::scoped_lock lock(mutex_);
-  next_choice_ns_ = UINT64_MAX;
+  is_over_ = true;
   if (!CPU_EQUAL(&allowed_, &chosen_)) move_to(allowed_);
 }
 
 void OtherProcessors::move_to(const cpu_set_t& chosen) {
   chosen_ = chosen;
   for (const pthread_t thread : threads_) pthread_setaffinity_np(thread, sizeof chosen, &chosen);
+}
+
+bool is_crowded() {
+  // "0.20 0.18 0.12 3/80 11206": the fourth has the threads that run or wait for a processor.
+  const auto text = base::read_file("/proc/loadavg", 1024);
+  const auto processors = sysconf(_SC_NPROCESSORS_ONLN);
+  double loads[3];
+  unsigned long ready = 0;
+  if (!text.ok() || processors < 1 ||
+      sscanf(text->c_str(), "%lf %lf %lf %lu/", &loads[0], &loads[1], &loads[2], &ready) != 4) {
+    return true;
+  }
+  return ready >= static_cast<uint64_t>(processors) + kOwnThreads;
 }
 
 }  // namespace heaptape::recorder

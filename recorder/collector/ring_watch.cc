@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <new>
@@ -18,6 +19,11 @@ namespace {
 constexpr int kNiceness = -10;
 // The backlog is full: until there may be room again.
 constexpr timespec kWaitForRoom{0, base::kMillisecondNs};
+// A program with many threads is somewhere else each time.
+constexpr uint64_t kChoiceEveryNs = 5 * base::kMillisecondNs;
+// After six such pulls, or a few more if others are between them.
+constexpr unsigned kLateness = 4;
+constexpr unsigned kMostLateness = 6 * kLateness;
 // A process may die between its note that it wakes us and the wake.
 constexpr timespec kLongestSleep{0, 20 * base::kMillisecondNs};
 
@@ -59,12 +65,26 @@ void RingWatch::run() {
     lobby_.collector_sleep.store(CollectorSleep::kAwake);
     if (has_news || lobby_.ring_wanted != 0) hurry_();
     const bool was_full = !has_room_;
+    const bool is_late = has_room_ && backlog_.is_waited_for();
     pull();
-    const uint64_t now_ns = base::monotonic_ns();
-    backlog_.note_busy(others_, now_ns);
-    others_.choose(now_ns);
+    leave_processors(is_late);
     if (is_woken || was_full) woken_();
   }
+}
+
+// A program that waits for us says that we are late where we are. Now and then that is an accident.
+void RingWatch::leave_processors(bool was_late) {
+  const uint64_t now_ns = base::monotonic_ns();
+  lateness_ = was_late ? lateness_ + kLateness : lateness_ - std::min(lateness_, 1u);
+  const bool is_often_late = lateness_ >= kMostLateness;
+  if (is_often_late) {
+    others_.stay(now_ns);
+    lateness_ = 0;
+  }
+  if (now_ns < next_choice_ns_ && !is_often_late) return;
+  next_choice_ns_ = now_ns + kChoiceEveryNs;
+  const bool is_any_busy = backlog_.note_busy(others_, now_ns);
+  others_.choose(now_ns, backlog_.is_half_full() || (is_any_busy && is_crowded()));
 }
 
 void RingWatch::pull() {

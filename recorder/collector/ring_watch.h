@@ -28,6 +28,7 @@ class RingWatch {
  private:
   void run();
   void pull();
+  void leave_processors(bool was_late);
 
   Lobby& lobby_;
   Backlog& backlog_;
@@ -36,7 +37,9 @@ class RingWatch {
   const std::function<void()> hurry_;
   std::atomic<bool> stops_ = false;
   bool has_room_ = true;  // the backlog had, for the last pull()
-  std::thread thread_;    // after all that it uses
+  uint64_t next_choice_ns_ = 0;
+  unsigned lateness_ = 0;  // grows with each pull for which a producer waited
+  std::thread thread_;     // after all that it uses
 };
 
 }  // namespace heaptape::recorder

@@ -355,6 +355,15 @@ TEST_F(RecordKillsPriority, PutsTheProgramBeforeItsTape) {
   recorder.wait();
 }
 
+// Whether more threads are ready to run than heaptape takes for few.
+bool is_crowded() {
+  double loads[3];
+  int ready = 0;
+  const std::string text = read_bytes("/proc/loadavg");
+  return sscanf(text.c_str(), "%lf %lf %lf %d/", &loads[0], &loads[1], &loads[2], &ready) != 4 ||
+         ready >= sysconf(_SC_NPROCESSORS_ONLN) + 4;
+}
+
 // The processors on which a thread may run.
 cpu_set_t processors_of(int thread) {
   cpu_set_t set;
@@ -389,10 +398,17 @@ TEST_F(RecordKills, LeaveItsProcessorToAProgram) {
     }
     return count;
   };
-  EXPECT_TRUE(wait_until([&] { return threads_elsewhere() == 4; })) << threads_elsewhere();
+  int calm = 0;  // times in a row that the machine was not crowded
+  int left = 2000;
+  while (threads_elsewhere() != 4 && calm < 100 && --left != 0) {
+    usleep(10'000);
+    calm = is_crowded() ? 0 : calm + 1;
+  }
+  EXPECT_LT(calm, 100);
   shared_->stop = 1;
   recorder.wait();
   EXPECT_TRUE(read_tape().finished);
+  if (left == 0) GTEST_SKIP() << "the machine is too busy";
 }
 
 TEST_F(RecordKills, OfTheRecorderBySigtermReachTheProgram) {

@@ -41,49 +41,67 @@ class OtherProcessorsTest : public testing::Test {
 };
 
 TEST_F(OtherProcessorsTest, AreThoseWithoutAProgram) {
-  others_.choose(100 * kMs);
+  others_.choose(100 * kMs, false);
   EXPECT_EQ(here(), all_);
   others_.note(all_.front(), 100 * kMs);
   EXPECT_EQ(here(), all_);
-  others_.choose(101 * kMs);
+  others_.choose(101 * kMs, false);
   EXPECT_EQ(here(), all_but_first());
   EXPECT_EQ(processors_of(pthread_self()), all_);
 }
 
 TEST_F(OtherProcessorsTest, AreAllAgainOnceTheProgramIsSlow) {
   others_.note(all_.front(), 100 * kMs);
-  others_.choose(100 * kMs);
-  others_.choose(149 * kMs);
+  others_.choose(100 * kMs, false);
+  others_.choose(149 * kMs, false);
   EXPECT_EQ(here(), all_but_first());
-  others_.choose(150 * kMs);
+  others_.choose(150 * kMs, false);
   EXPECT_EQ(here(), all_);
 }
 
 TEST_F(OtherProcessorsTest, AreAllIfProgramsAreOnAll) {
   others_.note(all_.front(), 100 * kMs);
-  others_.choose(100 * kMs);
+  others_.choose(100 * kMs, false);
   for (const uint32_t processor : all_) others_.note(processor, 110 * kMs);
-  others_.choose(110 * kMs);
+  others_.choose(110 * kMs, false);
   EXPECT_EQ(here(), all_);
 }
 
-TEST_F(OtherProcessorsTest, AreNotChosenAnewAtOnce) {
+TEST_F(OtherProcessorsTest, AreAllWhileTheThreadsAreNeeded) {
   others_.note(all_.front(), 100 * kMs);
-  others_.choose(100 * kMs);
-  for (const uint32_t processor : all_) others_.note(processor, 104 * kMs);
-  others_.choose(104 * kMs);
-  EXPECT_EQ(here(), all_but_first());
-  others_.choose(105 * kMs);
+  others_.choose(100 * kMs, true);
   EXPECT_EQ(here(), all_);
+  others_.choose(101 * kMs, false);
+  EXPECT_EQ(here(), all_but_first());
+  others_.choose(102 * kMs, true);
+  EXPECT_EQ(here(), all_);
+}
+
+// For a second, then for two; not for what happened while they might run anywhere.
+TEST_F(OtherProcessorsTest, AreAllForAWhileAfterTheThreadsWereLate) {
+  const auto choose_at = [this](uint64_t ms) {
+    others_.note(all_.front(), ms * kMs);
+    others_.choose(ms * kMs, false);
+    return here();
+  };
+  others_.stay(90 * kMs);
+  EXPECT_EQ(choose_at(100), all_but_first());
+  for (const uint64_t ms : {100, 110}) others_.stay(ms * kMs);
+  EXPECT_EQ(choose_at(110), all_);
+  EXPECT_EQ(choose_at(1099), all_);
+  EXPECT_EQ(choose_at(1100), all_but_first());
+  others_.stay(1200 * kMs);
+  EXPECT_EQ(choose_at(3199), all_);
+  EXPECT_EQ(choose_at(3200), all_but_first());
 }
 
 TEST_F(OtherProcessorsTest, AreAllInTheEnd) {
   others_.note(all_.front(), 100 * kMs);
-  others_.choose(100 * kMs);
+  others_.choose(100 * kMs, false);
   others_.end();
   EXPECT_EQ(here(), all_);
   others_.note(all_.front(), 200 * kMs);
-  others_.choose(200 * kMs);
+  others_.choose(200 * kMs, false);
   EXPECT_EQ(here(), all_);
 }
 
@@ -92,7 +110,7 @@ TEST_F(OtherProcessorsTest, AreAllIfAProgramIsOnNone) {
   for (const uint32_t processor : {all_.back() + 1, uint32_t{CPU_SETSIZE}, UINT32_MAX}) {
     others_.note(processor, 100 * kMs);
   }
-  others_.choose(100 * kMs);
+  others_.choose(100 * kMs, false);
   EXPECT_EQ(here(), all_);
 }
 
