@@ -18,7 +18,8 @@ const std::map<std::string, replayer::StackValue> kStackValues = {
     {"end", replayer::StackValue::kEnd},
     {"bytes", replayer::StackValue::kBytes},
     {"calls", replayer::StackValue::kCalls},
-    {"temporaries", replayer::StackValue::kTemporaries}};
+    {"temporaries", replayer::StackValue::kTemporaries},
+    {"mapped", replayer::StackValue::kMapped}};
 
 using SiteOrders = std::map<std::string, std::optional<replayer::SiteOrder>>;
 

@@ -112,7 +112,10 @@ bool append_batch(std::string& text, const EventBatch& batch, const DumpOptions&
     }
     for (; mapped != batch.mapped.end() && mapped->event <= event; ++mapped) {
       if (mapped->event + 1 >= options.from && mapped->event <= options.to) {
-        schema::append_mapping_call(text, options.format, *mapped);
+        schema::MappingCall call = *mapped;
+        if (!state.stacks) call.stack = 0;
+        schema::append_mapping_call(text, options.format, call);
+        if (call.stack != 0) state.stacks->append_once(text, options.format, call.stack);
       }
     }
     for (; mark != batch.marks.end() && mark->event <= event; ++mark) {

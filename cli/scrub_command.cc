@@ -176,7 +176,6 @@ class Scrubber {
       const uint64_t begin = moved(call.range.begin);
       const uint64_t room = base::kAddressLimit - std::min(begin, base::kAddressLimit);
       call.range = {begin, begin + std::min(call.range.bytes(), room)};
-      call.caller = moved(call.caller);
     }
     // Far below all blocks, these are no addresses now.
     std::erase_if(batch.mapped, [](const schema::MappingCall& call) {

@@ -29,7 +29,9 @@ void TapeCopy::add(const schema::EventBatch& batch) {
       writer_.add_steering(*steering);
     }
     for (; mapped != batch.mapped.end() && mapped->event <= event; ++mapped) {
-      writer_.add_mapping_call(*mapped);
+      schema::MappingCall call = *mapped;
+      call.stack = stacks_.copy(call.stack);
+      writer_.add_mapping_call(call);
     }
     for (; mark != batch.marks.end() && mark->event <= event; ++mark) {
       writer_.add_mark(mark->name, mark->time_ns);

@@ -24,6 +24,11 @@ inline ChangedBlocks blocks_of(const schema::Event& event) {
   return {gives_up ? event.freed_address : 0, event.address};
 }
 
+struct LoggedMapping {
+  schema::MappingCall call;
+  uint64_t caller = 0;  // the address to which it returns
+};
+
 struct LoggedCall {
   schema::Event event;  // as the tape will have it
   schema::FrameNumber stack = 0;
@@ -32,7 +37,7 @@ struct LoggedCall {
   uint64_t begin_stamp = 0;  // from here on the block given up may belong to another thread
   uint64_t ticks = 0;        // of the stamp, or of the time mark right before it; 0: neither
   // A call that is no event: then `event` has nothing.
-  std::variant<std::monostate, schema::SteeringCall, schema::MappingCall> beside;
+  std::variant<std::monostate, schema::SteeringCall, LoggedMapping> beside;
 
   bool is_event() const { return beside.index() == 0; }
 };
@@ -68,16 +73,18 @@ inline LoggedCall to_steering_call(const Record& record, uint32_t thread) {
   return call;
 }
 
-inline LoggedCall to_mapping_call(const Record& record, uint32_t thread) {
+inline LoggedCall to_mapping_call(const Record& record, uint32_t thread,
+                                  schema::FrameNumber stack) {
   LoggedCall call;
   call.stamp = call.begin_stamp = record.stamp;
   const uint64_t begin = record.address;
-  call.beside = schema::MappingCall{
-      .thread = thread,
-      .op = static_cast<schema::MappingOp>(record.stack),
-      .range = {begin, begin + std::min(record.size, base::kAddressLimit - begin)},
-      .detail = record.alignment,
-      .caller = record.old_address};
+  call.beside =
+      LoggedMapping{{.thread = thread,
+                     .op = static_cast<schema::MappingOp>(record.old_address & 0xff),
+                     .range = {begin, begin + std::min(record.size, base::kAddressLimit - begin)},
+                     .detail = record.alignment,
+                     .stack = stack},
+                    record.old_address >> kAddressShift};
   return call;
 }
 

@@ -40,7 +40,7 @@ std::string owner_of_kernel_name(std::string_view name) {
   return plain_name(name);
 }
 
-void MemoryOwners::note(const schema::MappingCall& call) {
+void MemoryOwners::note(const MappingNote& call) {
   const bool maps = call.op == MappingOp::kMap || call.op == MappingOp::kGrowBreak;
   const bool unmaps = call.op == MappingOp::kUnmap || call.op == MappingOp::kShrinkBreak;
   if (!maps && !unmaps) return;
@@ -65,11 +65,11 @@ void MemoryOwners::note(const schema::MappingCall& call) {
 }
 
 void MemoryOwners::inherit(const MemoryOwners& parent) {
-  const std::vector<schema::MappingCall> own = std::move(waiting_);
+  const std::vector<MappingNote> own = std::move(waiting_);
   *this = parent;
   awaits_ = false;
   waiting_.clear();
-  for (const schema::MappingCall& call : own) note(call);
+  for (const MappingNote& call : own) note(call);
 }
 
 void MemoryOwners::name_callers(const std::vector<CodeOwner>& code) {

@@ -29,6 +29,13 @@ std::string owner_of_file(std::string_view path);
 // none.
 std::string owner_of_kernel_name(std::string_view name);
 
+// What owners need of a call that maps memory, or gives it back.
+struct MappingNote {
+  schema::MappingOp op = schema::MappingOp::kMap;
+  base::AddressRange range;
+  uint64_t caller = 0;  // the address to which it returns
+};
+
 // Memory unmapped past the hooks keeps its owner here, until somebody maps it anew. One thread.
 class MemoryOwners {
  public:
@@ -37,7 +44,7 @@ class MemoryOwners {
   static constexpr size_t kMostCallers = 1 << 16;
 
   // Calls come in their order.
-  void note(const schema::MappingCall& call);
+  void note(const MappingNote& call);
 
   // A forked child begins with its parent's. The parent's calls before the fork may not have been
   // read yet: until inherit(), the child's own calls wait.
@@ -72,7 +79,7 @@ class MemoryOwners {
   std::unordered_map<uint64_t, uint32_t> numbers_;  // of callers, by address
   std::vector<uint32_t> unnamed_;                   // callers to be looked for
   bool awaits_ = false;
-  std::vector<schema::MappingCall> waiting_;  // while it awaits
+  std::vector<MappingNote> waiting_;  // while it awaits
 };
 
 }  // namespace heaptape::recorder

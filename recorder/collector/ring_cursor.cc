@@ -75,12 +75,21 @@ bool RingCursor::decode() {
         broken_ = true;
         continue;
       case ReadRecord::kSteering:
-      case ReadRecord::kMapping:
         order_ = std::max(order_, record.stamp);
-        call_ = kind == ReadRecord::kSteering ? to_steering_call(record, thread_)
-                                              : to_mapping_call(record, thread_);
+        call_ = to_steering_call(record, thread_);
         call_words_ = record.words;
         return has_call_ = true;
+      case ReadRecord::kMapping: {
+        schema::FrameNumber stack = 0;
+        if (!find_mappings_stack(record, stack)) {
+          broken_ = true;
+          continue;
+        }
+        order_ = std::max(order_, record.stamp);
+        call_ = to_mapping_call(record, thread_, stack);
+        call_words_ = record.words;
+        return has_call_ = true;
+      }
       case ReadRecord::kRecord:
         if (record.old_address >= base::kAddressLimit || !find_stack(record.stack, call_.stack)) {
           broken_ = true;
@@ -179,6 +188,17 @@ bool RingCursor::add_frame(const Record& frame) {
 bool RingCursor::find_stack(uint64_t number, schema::FrameNumber& found) const {
   if (number > frames_.size()) return false;
   found = number == 0 ? 0 : frames_[number - 1];
+  return true;
+}
+
+// Of a call from before the ring, only the caller is known.
+bool RingCursor::find_mappings_stack(const Record& record, schema::FrameNumber& found) const {
+  if (!find_stack(record.stack, found)) return false;
+  const uint64_t caller = record.old_address >> kAddressShift;
+  const bool is_address = caller >= schema::kStackEnds && caller < base::kAddressLimit;
+  if (found == 0 && stacks_ != nullptr && is_address) {
+    found = stacks_->find_or_add({0, caller, false});
+  }
   return true;
 }
 

@@ -139,6 +139,7 @@ class RingCursor {
   bool decode();
   bool add_frame(const Record& frame);
   bool find_stack(uint64_t number, schema::FrameNumber& found) const;
+  bool find_mappings_stack(const Record& record, schema::FrameNumber& found) const;
 
   Backlog& backlog_;
   SessionView session_;

@@ -242,11 +242,9 @@ void RingMerge::write_beside_call(RingCursor& cursor) {
   ++beside_written_;
   if (const auto* const steering = std::get_if<schema::SteeringCall>(&call.beside)) {
     tape_.add_steering(*steering);
-  } else if (const auto* const mapping = std::get_if<schema::MappingCall>(&call.beside)) {
-    owners_.note(*mapping);
-    schema::MappingCall kept = *mapping;
-    if (with_stacks_ == WithStacks::kNo) kept.caller = 0;
-    tape_.add_mapping_call(kept);
+  } else if (const auto* const mapping = std::get_if<LoggedMapping>(&call.beside)) {
+    owners_.note({mapping->call.op, mapping->call.range, mapping->caller});
+    tape_.add_mapping_call(mapping->call);
   }
   cursor.pop();
 }

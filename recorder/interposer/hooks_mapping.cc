@@ -22,7 +22,12 @@ namespace {
 
 using heaptape::schema::MappingOp;
 
-#define HEAPTAPE_CALLER __builtin_return_address(0)
+// The caller of an exported function.
+struct Caller {
+  const void* address;  // to which it returns
+  uintptr_t frame;      // of the function
+};
+#define HEAPTAPE_CALLER (Caller{__builtin_return_address(0), HEAPTAPE_FRAME})
 
 constexpr int kDontUnmap = 4;  // MREMAP_DONTUNMAP, Linux 5.7; musl 1.2.3 does not name it
 
@@ -55,9 +60,9 @@ struct Call {
   const void* caller;
 };
 
-void put(const Call& call) {
+void put(const Call& call, uint32_t stack) {
   record_mapping(call.op, reinterpret_cast<uint64_t>(call.address), call.bytes, call.detail,
-                 call.caller);
+                 call.caller, stack);
 }
 
 // Calls from before the process joins the session, with its first call to malloc: a run-time may
@@ -75,7 +80,7 @@ class EarlyCalls {
     if (count_.load(std::memory_order_relaxed) == 0) return;
     count_.store(0, std::memory_order_relaxed);
     for (Slot& slot : calls_) {
-      if (slot.is_there.exchange(false, std::memory_order_acquire)) put(slot.call);
+      if (slot.is_there.exchange(false, std::memory_order_acquire)) put(slot.call, 0);
     }
   }
 
@@ -91,9 +96,8 @@ class EarlyCalls {
 };
 EarlyCalls early_calls;
 
-void record(MappingOp op, const void* address, uint64_t bytes, uint64_t detail,
-            const void* caller) {
-  const Call call = {op, address, bytes, detail, caller};
+void record(MappingOp op, const void* address, uint64_t bytes, uint64_t detail, Caller caller) {
+  const Call call = {op, address, bytes, detail, caller.address};
   if (!process.recording.load(std::memory_order_relaxed)) {
     if (!is_allocator_prepared()) early_calls.add(call);
     return;
@@ -103,7 +107,7 @@ void record(MappingOp op, const void* address, uint64_t bytes, uint64_t detail,
   if (scope.nested()) return;
   thread_local_state.hook |= kAccounted;  // a jump out of here loses no call to malloc
   early_calls.record();
-  put(call);
+  put(call, log_stack_of_mapping(caller.frame));
 }
 
 // A range that the kernel may accept.
@@ -114,7 +118,7 @@ bool is_plausible(const void* address, size_t bytes) {
   return begin % kPageBytes == 0 && bytes != 0 && begin < kLimit && bytes <= kLimit - begin;
 }
 
-void record_break(const void* before, const void* after, const void* caller) {
+void record_break(const void* before, const void* after, Caller caller) {
   const auto from = reinterpret_cast<uint64_t>(before);
   const auto to = reinterpret_cast<uint64_t>(after);
   if (to > from) record(MappingOp::kGrowBreak, before, to - from, 0, caller);

@@ -178,15 +178,16 @@ inline void record_steering(schema::SteeringOp op, int64_t first, int64_t second
 
 // After a call that maps memory, before one that gives it back. Its loss is not counted.
 inline void record_mapping(schema::MappingOp op, uint64_t address, uint64_t bytes, uint64_t detail,
-                           const void* caller) {
+                           const void* caller, uint32_t stack) {
   RecordWriter record(RecordOf::kOther);
   if (!record.ok()) [[unlikely]]
     return;
-  record.put(mapping_word(address, record.stamped()));
+  record.put(mapping_word(address, record.stamped(), stack != 0));
   if (record.stamped()) record.put(take_stamp(process.session));
   record.put(bytes);
   record.put(detail);
   record.put(reinterpret_cast<uint64_t>(caller) << kAddressShift | static_cast<uint64_t>(op));
+  if (stack != 0) record.put(stack);
   record.publish();
 }
 

@@ -195,19 +195,16 @@ void recover(StackLog& log, const ThreadState& state) {
   log.publishing = 0;
 }
 
-}  // namespace
-
-uint32_t log_stack(uint64_t bytes, uintptr_t hook_frame) {
-  if (process.stack_frames == 0) return 0;
-  ThreadState* state = thread_local_state.state;
+// Null if the calling thread records no stacks.
+ThreadState* state_with_stacks() {
+  if (process.stack_frames == 0) return nullptr;
+  ThreadState* const state = thread_local_state.state;
   if (state->ring == nullptr) [[unlikely]]
-    state = find_state();
-  if (state == nullptr) return 0;
-  if (bytes < state->bytes_until_stack) {  // it had no ring before
-    state->bytes_until_stack -= bytes;
-    return 0;
-  }
-  state->bytes_until_stack = process.sampling.draw();
+    return find_state();
+  return state;
+}
+
+uint32_t walk(ThreadState* state, uintptr_t hook_frame) {
   if (state->stacks == nullptr) [[unlikely]]
     state->stacks = make_stack_log();
   if (state->stacks == nullptr) [[unlikely]]
@@ -221,6 +218,24 @@ uint32_t log_stack(uint64_t bytes, uintptr_t hook_frame) {
   in_order();
   log.is_walking = false;
   return number;
+}
+
+}  // namespace
+
+uint32_t log_stack(uint64_t bytes, uintptr_t hook_frame) {
+  ThreadState* const state = state_with_stacks();
+  if (state == nullptr) return 0;
+  if (bytes < state->bytes_until_stack) {  // it had no ring before
+    state->bytes_until_stack -= bytes;
+    return 0;
+  }
+  state->bytes_until_stack = process.sampling.draw();
+  return walk(state, hook_frame);
+}
+
+uint32_t log_stack_of_mapping(uintptr_t hook_frame) {
+  ThreadState* const state = state_with_stacks();
+  return state == nullptr ? 0 : walk(state, hook_frame);
 }
 
 }  // namespace heaptape::recorder

@@ -13,7 +13,8 @@
 //
 // Neither is a call that maps memory (schema::MappingOp). It has the words
 //
-//   address << 8 | stamped << 6 | kMappingOp   [stamp]   bytes   detail   caller << 8 | op
+//   address << 8 | has stack << 7 | stamped << 6 | kMappingOp
+//   [stamp]   bytes   detail   caller << 8 | op   [stack]
 //
 // In addition, the beginning of a segment has its time: one word, the TSC << 8 | kTimeMarkOp; a
 // word kSegmentEndOp ends a segment that has no room for the next record; and each frame of a stack
@@ -69,8 +70,9 @@ constexpr uint64_t steering_word(schema::SteeringOp op, bool stamped) {
          kSteeringOp;
 }
 
-constexpr uint64_t mapping_word(uint64_t address, bool stamped) {
-  return address << kAddressShift | (stamped ? kStampedFlag : 0) | kMappingOp;
+constexpr uint64_t mapping_word(uint64_t address, bool stamped, bool has_stack = false) {
+  return address << kAddressShift | (has_stack ? kStackFlag : 0) | (stamped ? kStampedFlag : 0) |
+         kMappingOp;
 }
 
 constexpr uint64_t time_mark(uint64_t ticks) {
@@ -132,8 +134,7 @@ struct Record {
 // For a time mark, `stamp` has the low 56 bits of the TSC; for a frame, `stack` has the caller and
 // `address` the return address; for a call that steers the allocator, `address` has its op, and
 // `size` and `old_address` the arguments; for one that maps memory, `address` and `size` are the
-// range (any values), `alignment` has the detail, `stack` its MappingOp and `old_address` the
-// caller.
+// range (any values), `alignment` has the detail, and `old_address` the caller << 8 | MappingOp.
 enum class ReadRecord : uint8_t {
   kRecord,
   kTimeMark,
@@ -182,16 +183,17 @@ inline ReadRecord read_record(const uint64_t* words, uint32_t available, Record&
   }
   if (stored == kMappingOp) [[unlikely]] {
     const bool is_stamped = (first & kStampedFlag) != 0;
-    record.words = is_stamped ? 5 : 4;
+    const bool has_stack = (first & kStackFlag) != 0;
+    const uint32_t size_at = is_stamped ? 2 : 1;
+    record.words = size_at + 3 + (has_stack ? 1 : 0);
     if (record.words > available) return ReadRecord::kCorrupt;
-    const uint64_t last = load_word(words + record.words - 1);
-    if (schema::mapping_op_name(last & 0xff) == nullptr) return ReadRecord::kCorrupt;
     record.address = first >> kAddressShift;
     record.stamp = is_stamped ? load_word(words + 1) : 0;
-    record.size = load_word(words + record.words - 3);
-    record.alignment = load_word(words + record.words - 2);
-    record.stack = last & 0xff;
-    record.old_address = last >> kAddressShift;
+    record.size = load_word(words + size_at);
+    record.alignment = load_word(words + size_at + 1);
+    record.old_address = load_word(words + size_at + 2);
+    record.stack = has_stack ? load_word(words + size_at + 3) : 0;
+    if (schema::mapping_op_name(record.old_address & 0xff) == nullptr) return ReadRecord::kCorrupt;
     return ReadRecord::kMapping;
   }
   const RecordShape& shape = kRecordShapes.rows[first & 0xff];

@@ -57,7 +57,8 @@ constexpr SampleType kSampleTypes[] = {
     {"alloc_bytes", "bytes", &StackTotals::asked_bytes, StackValue::kBytes},
     {"alloc_calls", "count", &StackTotals::calls, StackValue::kCalls},
     {"end_bytes", "bytes", &StackTotals::live_bytes, StackValue::kEnd},
-    {"temporaries", "count", &StackTotals::temporaries, StackValue::kTemporaries}};
+    {"temporaries", "count", &StackTotals::temporaries, StackValue::kTemporaries},
+    {"mapped_bytes", "bytes", &StackTotals::mapped_bytes, StackValue::kMapped}};
 
 int64_t as_signed(uint64_t value) {
   return static_cast<int64_t>(std::min<uint64_t>(value, INT64_MAX));

@@ -19,7 +19,8 @@ constexpr Profile kProfiles[] = {{StackValue::kPeak, "bytes at peak", "bytes"},
                                  {StackValue::kEnd, "bytes at end", "bytes"},
                                  {StackValue::kBytes, "bytes requested", "bytes"},
                                  {StackValue::kCalls, "calls", "none"},
-                                 {StackValue::kTemporaries, "temporaries", "none"}};
+                                 {StackValue::kTemporaries, "temporaries", "none"},
+                                 {StackValue::kMapped, "bytes mapped", "bytes"}};
 
 // Each frame once, as JSON, with its number.
 class Frames {

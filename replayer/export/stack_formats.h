@@ -18,7 +18,8 @@ std::string speedscope_json(const ShownStacks& stacks, StackValue shown, const s
 
 // For pprof: perftools.profiles.Profile of
 // https://github.com/google/pprof/blob/main/proto/profile.proto, packed by gzip.
-// Each sample has peak_bytes, peak_blocks, alloc_bytes, alloc_calls, end_bytes and temporaries.
+// Each sample has peak_bytes, peak_blocks, alloc_bytes, alloc_calls, end_bytes, temporaries and
+// mapped_bytes.
 // `shown`: the one that a viewer shows first.
 std::string pprof_profile(const ShownStacks& stacks, StackValue shown);
 

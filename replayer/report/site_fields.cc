@@ -15,7 +15,8 @@ namespace wire = schema::wire;
 constexpr size_t kListed = 200;  // by each of these
 constexpr uint64_t StackTotals::* kListedBy[] = {
     &StackTotals::peak_bytes,  &StackTotals::live_bytes,      &StackTotals::asked_bytes,
-    &StackTotals::temporaries, &StackTotals::freed_by_others, &StackTotals::moved_bytes};
+    &StackTotals::temporaries, &StackTotals::freed_by_others, &StackTotals::moved_bytes,
+    &StackTotals::mapped_bytes};
 
 void set_place(wire::SiteStats::Site::Builder out, const Site& site) {
   if (site.place != nullptr) {
@@ -53,6 +54,7 @@ void set_site_totals(wire::SiteStats::SiteTotals::Builder out, const StackTotals
   out.setTemporaries(totals.temporaries);
   out.setFreedByOthers(totals.freed_by_others);
   out.setMovedBytes(totals.moved_bytes);
+  out.setMappedBytes(totals.mapped_bytes);
 }
 
 void set_sampling(wire::SiteStats::Sampling::Builder out, const SampledSites& sampled) {

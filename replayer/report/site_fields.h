@@ -13,8 +13,8 @@ void set_site(schema::wire::SiteStats::Site::Builder out, const SiteRow& row, co
 void set_sampling(schema::wire::SiteStats::Sampling::Builder out, const SampledSites& sampled);
 
 // Lists the top 200 sites of the table by each of: bytes at the peak, bytes at the end, bytes
-// requested, temporaries, blocks freed by other threads, and bytes copied. Each is listed once, in
-// the order of the table.
+// requested, temporaries, blocks freed by other threads, bytes copied and bytes mapped. Each is
+// listed once, in the order of the table.
 void set_tape_sites(schema::wire::TapeSites::Builder out, const SiteTable& table,
                     const Sites& sites);
 

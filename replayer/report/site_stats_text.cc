@@ -19,16 +19,15 @@ struct Column {
   SiteOrder value;
   bool is_bytes;
 };
-constexpr Column kColumns[] = {{"bytes at peak", StackValue::kPeak, true},
-                               {"bytes at end", StackValue::kEnd, true},
-                               {"bytes requested", StackValue::kBytes, true},
-                               {"calls", StackValue::kCalls, false},
-                               {"temporaries", StackValue::kTemporaries, false}};
+constexpr Column kColumns[] = {
+    {"bytes at peak", StackValue::kPeak, true},       {"bytes at end", StackValue::kEnd, true},
+    {"bytes requested", StackValue::kBytes, true},    {"calls", StackValue::kCalls, false},
+    {"temporaries", StackValue::kTemporaries, false}, {"bytes mapped", StackValue::kMapped, true}};
 constexpr Column kHeapColumns[] = {{"pinned", HeapValue::kPinned, true},
                                    {"slack", HeapValue::kSlack, true}};
 
 constexpr std::string_view kLeastFirst[] = {
-    "freed by another thread", "median lifetime", "temporaries", "slack",
+    "freed by another thread", "median lifetime", "temporaries", "slack", "bytes mapped",
     "bytes requested",         "bytes at end",    "calls",       "pinned"};
 
 // A line of the table.
@@ -46,7 +45,9 @@ class Table {
 
   TableRow heading() const {
     TableRow row{"site"};
-    for (const Column& column : kColumns) add_heading(row, column);
+    for (const Column& column : kColumns) {
+      if (is_shown(column)) add_heading(row, column);
+    }
     row.push_back("median lifetime");
     row.push_back("freed by another thread");
     if (answer_.heap == nullptr) return row;
@@ -69,6 +70,7 @@ class Table {
   TableRow row_of(const Line& line) const {
     TableRow row{line.name};
     for (const Column& column : kColumns) {
+      if (!is_shown(column)) continue;
       const auto value = std::get<StackValue>(column.value);
       const uint64_t whole = value_of(answer_.table.total, value);
       add(row, column, value_of(line.totals, value), line.has_share ? &whole : nullptr);
@@ -80,6 +82,11 @@ class Table {
   }
 
  private:
+  // Most programs map nothing themselves.
+  bool is_shown(const Column& column) const {
+    return column.value != SiteOrder(StackValue::kMapped) || column.value == order_ ||
+           answer_.table.total.mapped_bytes != 0;
+  }
   void add_heading(TableRow& row, const Column& column) const {
     row.push_back(column.heading);
     if (column.value == order_) row.push_back("share");
@@ -170,6 +177,7 @@ constexpr Value kValues[] = {
     {"temporaries", &StackTotals::temporaries, false},
     {"freed by another thread", &StackTotals::freed_by_others, false},
     {"copied by resizes", &StackTotals::moved_bytes, true},
+    {"mapped beside malloc", &StackTotals::mapped_bytes, true},
 };
 
 void add_rows(std::vector<TableRow>& rows, const Value& value, const SiteTable& table,
@@ -215,7 +223,8 @@ std::string sites_text(const SiteAnswer& answer, SiteOrder order, size_t top, si
     rows.push_back(layout.row_of({answer.sites.short_text(row.site), row.totals, lifetime_text(row),
                                   heap == nullptr ? nullptr : &heap->by_site[row.site]}));
   }
-  if (others.calls != 0) rows.push_back(layout.row_of({"(others)", others}));
+  if (others.calls != 0 || others.mapped_bytes != 0)
+    rows.push_back(layout.row_of({"(others)", others}));
   rows.push_back(
       layout.row_of({"total", table.total, "", heap == nullptr ? nullptr : &heap->total}));
   if (table.sampled) {
@@ -233,8 +242,8 @@ std::string sites_text(const SiteAnswer& answer, SiteOrder order, size_t top, si
 std::string sites_csv(const SiteAnswer& answer) {
   std::string text =
       "site,function,file,line,module,offset,calls,askedBytes,peakBytes,peakCount,liveBytes,"
-      "liveCount,temporaries,freedByOthers,blocks,medianLifetime,movedBytes,slackBytes,holeBytes,"
-      "residentHoleBytes\n";
+      "liveCount,temporaries,freedByOthers,blocks,medianLifetime,movedBytes,mappedBytes,slackBytes,"
+      "holeBytes,residentHoleBytes\n";
   for (const SiteRow& row : answer.table.rows) {
     const StackTotals& totals = row.totals;
     text += place_fields(answer.sites, row.site);
@@ -244,7 +253,8 @@ std::string sites_csv(const SiteAnswer& answer) {
       text += "," + std::to_string(number);
     }
     text += "," + (row.median_lifetime ? std::to_string(*row.median_lifetime) : "") + "," +
-            std::to_string(totals.moved_bytes) + heap_fields(answer.heap, row.site) + "\n";
+            std::to_string(totals.moved_bytes) + "," + std::to_string(totals.mapped_bytes) +
+            heap_fields(answer.heap, row.site) + "\n";
   }
   return text;
 }

@@ -42,6 +42,8 @@ uint64_t value_of(const StackTotals& totals, StackValue value) {
       return totals.calls;
     case StackValue::kTemporaries:
       return totals.temporaries;
+    case StackValue::kMapped:
+      return totals.mapped_bytes;
   }
   return 0;
 }
@@ -55,7 +57,7 @@ SiteTable site_table(const StackProfile& profile, const Sites& sites, StackValue
   std::vector<SiteRow> rows = rows_of(profile, sites);
   set_lifetimes(rows, profile.lifetimes(), profile.lifetime_unit());
   for (SiteRow& row : rows) {
-    if (row.totals.calls == 0) continue;
+    if (row.totals.calls == 0 && row.totals.mapped_bytes == 0) continue;
     table.total += row.totals;
     if (sites.list()[row.site].is_shown) {
       table.rows.push_back(row);

@@ -11,7 +11,7 @@
 namespace heaptape::replayer {
 
 // The values that rank stacks and sites.
-enum class StackValue : uint8_t { kPeak, kEnd, kBytes, kCalls, kTemporaries };
+enum class StackValue : uint8_t { kPeak, kEnd, kBytes, kCalls, kTemporaries, kMapped };
 uint64_t value_of(const StackTotals& totals, StackValue value);
 
 struct SiteRow {

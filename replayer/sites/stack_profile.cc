@@ -16,7 +16,8 @@ namespace {
 constexpr uint64_t StackTotals::* kStackTotals[] = {
     &StackTotals::calls,       &StackTotals::asked_bytes,     &StackTotals::peak_bytes,
     &StackTotals::peak_count,  &StackTotals::live_bytes,      &StackTotals::live_count,
-    &StackTotals::temporaries, &StackTotals::freed_by_others, &StackTotals::moved_bytes};
+    &StackTotals::temporaries, &StackTotals::freed_by_others, &StackTotals::moved_bytes,
+    &StackTotals::mapped_bytes};
 
 }  // namespace
 
@@ -51,6 +52,17 @@ void StackProfile::add(const schema::EventBatch& batch, uint64_t done,
     for_each_owner(
         block, [&](Stack& stack) { stack.moved_bytes += weighed(stack, event.size, moved_bytes); });
   }
+  for (const schema::MappingCall& call : batch.mapped) {
+    if (call.event <= done + ops.size()) add_mapped(call);
+  }
+}
+
+void StackProfile::add_mapped(const schema::MappingCall& call) {
+  const bool maps = call.op == schema::MappingOp::kMap || call.op == schema::MappingOp::kGrowBreak;
+  if (!maps) return;
+  const uint32_t index = index_of(call.stack);
+  stacks_[index].mapped_bytes += call.range.bytes();
+  if (has_estimates(stacks_[index])) stacks_[index_of(0)].mapped_bytes += call.range.bytes();
 }
 
 // Uses the size of the event, because the size of the op is what a replay asks its allocator for.
@@ -143,6 +155,7 @@ StackTotals StackProfile::totals_of(const Stack& stack) const {
   if (has_estimates(stack)) {
     for (uint64_t StackTotals::* value : kStackTotals) totals.*value = rounded(totals.*value);
   }
+  totals.mapped_bytes = stack.mapped_bytes;
   return totals;
 }
 

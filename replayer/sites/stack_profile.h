@@ -25,6 +25,7 @@ struct StackTotals {
   uint64_t temporaries = 0;      // its blocks freed by the very next call
   uint64_t freed_by_others = 0;  // its blocks freed by another thread
   uint64_t moved_bytes = 0;      // bytes that its resizes had to copy
+  uint64_t mapped_bytes = 0;     // that its calls mapped beside malloc; exact in any case
 
   StackTotals& operator+=(const StackTotals& other);
   bool operator==(const StackTotals&) const = default;
@@ -86,6 +87,7 @@ class StackProfile {
     uint64_t temporaries = 0;
     uint64_t freed_by_others = 0;
     uint64_t moved_bytes = 0;
+    uint64_t mapped_bytes = 0;
   };
   // The amounts that a block or its call adds to its stack, in the units of the stack.
   struct Share {
@@ -117,6 +119,7 @@ class StackProfile {
   }
   uint64_t weighed(const Stack& stack, uint64_t size, uint64_t amount) const;
   Share share_of(const Stack& stack, uint64_t size) const;
+  void add_mapped(const schema::MappingCall& call);
   void take(const schema::Event& event, uint64_t number, schema::FrameNumber stack, Block& block);
   void release(const schema::Event& event, uint64_t number, const Block& block);
   void leave(const Block& block);

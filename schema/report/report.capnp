@@ -127,7 +127,7 @@ struct StackTree {
   files @7 :List(Text);
   frames @8 :List(UInt32);      # of nodes, parents first: names index + 1; 0: merged, or the root
   depths @9 :List(UInt32);      # of nodes; of the root, which comes first, 0
-  peakBytes @10 :List(UInt64);  # of a node and all below it, like the next four: see SiteTotals
+  peakBytes @10 :List(UInt64);  # of a node and all below it, like the next four and mappedBytes: see SiteTotals
   liveBytes @11 :List(UInt64);
   askedBytes @12 :List(UInt64);
   calls @13 :List(UInt64);
@@ -138,6 +138,7 @@ struct StackTree {
     moments @1 :List(Text);     # of the tape: those at one call
     bytes @2 :List(UInt64);     # on resident pages of holes beside blocks, of a node and all below it
   }
+  mappedBytes @16 :List(UInt64);  # empty in reports of older versions
 }
 
 # The sites of the blocks, for the calls replayed. Sites and `others` add up to `total`.
@@ -614,6 +615,7 @@ struct SiteStats {
     temporaries @6 :UInt64;      # its blocks that the very next call freed
     freedByOthers @7 :UInt64;    # its blocks that another thread freed
     movedBytes @8 :UInt64;       # that its resizes copied
+    mappedBytes @9 :UInt64;      # by its calls beside malloc: mmap, mremap, brk
   }
 
   struct Heap {

@@ -80,13 +80,16 @@ bool read_pinned(wire::StackTree::Reader in, StackTree& tree) {
 
 // From the depths; false if they do not form a tree.
 bool read_nodes(wire::StackTree::Reader in, StackTree& tree) {
-  std::vector<capnp::List<uint64_t>::Reader> values = {
-      in.getPeakBytes(), in.getLiveBytes(), in.getAskedBytes(), in.getCalls(), in.getTemporaries()};
+  std::vector<capnp::List<uint64_t>::Reader> values = {in.getPeakBytes(),   in.getLiveBytes(),
+                                                       in.getAskedBytes(),  in.getCalls(),
+                                                       in.getTemporaries(), in.getMappedBytes()};
+  const size_t mapped = values.size() - 1;
   for (const auto pinned : in.getPinned()) values.push_back(pinned.getBytes());
   const unsigned count = in.getFrames().size();
   if (count == 0 || in.getDepths().size() != count || in.getDepths()[0] != 0) return false;
-  for (const auto& list : values) {
-    if (list.size() != count) return false;
+  const bool has_mapped = values[mapped].size() != 0;
+  for (size_t v = 0; v < values.size(); ++v) {
+    if ((v != mapped || has_mapped) && values[v].size() != count) return false;
   }
   std::vector<uint32_t> path;  // to the last node: its ancestors, then itself
   for (unsigned i = 0; i < count; ++i) {
@@ -97,7 +100,9 @@ bool read_nodes(wire::StackTree::Reader in, StackTree& tree) {
     StackTree::Node& node = tree.nodes.emplace_back();
     node.frame = i == 0 ? 0 : frame == 0 ? StackTree::kMergedFrame : frame - 1;
     node.parent = depth == 0 ? 0 : path.back();
-    for (const auto& list : values) node.values.push_back(list[i]);
+    for (size_t v = 0; v < values.size(); ++v) {
+      node.values.push_back(v == mapped && !has_mapped ? 0 : values[v][i]);
+    }
     path.push_back(i);
   }
   return true;
@@ -165,6 +170,7 @@ void set_stack_tree(wire::StackTree::Builder out, const StackTree& tree) {
   fill(out.initAskedBytes(nodes), columns.values[2]);
   fill(out.initCalls(nodes), columns.values[3]);
   fill(out.initTemporaries(nodes), columns.values[4]);
+  fill(out.initMappedBytes(nodes), columns.values[5]);
   const auto count = static_cast<unsigned>(tree.pinned.size());
   if (count == 0) return;
   auto pinned = out.initPinned(count);

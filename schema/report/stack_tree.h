@@ -14,8 +14,8 @@
 namespace heaptape::schema {
 
 // In the order of the values in trees; the names are those of SiteTotals.
-inline constexpr std::array<const char*, 5> kStackValueNames = {
-    "peakBytes", "liveBytes", "askedBytes", "calls", "temporaries"};
+inline constexpr std::array<const char*, 6> kStackValueNames = {
+    "peakBytes", "liveBytes", "askedBytes", "calls", "temporaries", "mappedBytes"};
 using StackValues = std::vector<uint64_t>;
 
 // A run that pins, and the moments: several at one call have the same values.
@@ -61,7 +61,8 @@ struct StackTree {
   // The nodes' values after those of kStackValueNames: bytes pinned. No two have the same label and
   // a moment in common.
   std::vector<PinnedName> pinned = {};
-  // From the tape; reports have it beside the tree. If set, all values are estimates.
+  // From the tape; reports have it beside the tree. If set, all values but mappedBytes are
+  // estimates.
   std::optional<Sampling> sampling = {};
 
   size_t value_count() const { return kStackValueNames.size() + pinned.size(); }

@@ -11,6 +11,7 @@
 #include "schema/owned_memory.h"
 #include "schema/tape/mapping_op.h"
 #include "schema/tape/op.h"
+#include "schema/tape/stack.h"
 #include "schema/tape/steering_op.h"
 
 namespace heaptape::schema {
@@ -81,7 +82,7 @@ struct MappingCall {
   // Of kMap the protection, and above 32 bits the flags; of kProtect the protection; of kAdvise the
   // advice.
   uint64_t detail = 0;
-  uint64_t caller = 0;  // the return address of the call
+  FrameNumber stack = 0;  // of the call; 0: not recorded
 
   bool operator==(const MappingCall&) const = default;
 };

@@ -165,20 +165,19 @@ base::Status EventDecoder::load_steering(ColumnReader column) {
 base::Status EventDecoder::load_mapped(ColumnReader column) {
   uint64_t events = 0;  // of the chunk, before the call
   uint64_t begin = 0;
-  uint64_t caller = 0;
   size_t count = 0;
   while (!column.at_end()) {
     std::array<uint64_t, 7> values;
     for (uint64_t& value : values) {
       if (!column.get(value)) return base::Error::damaged("its mapping-call column is cut short");
     }
-    const auto [more_events, thread, op, distance, bytes, detail, caller_distance] = values;
-    if (more_events > count_ - events || thread > UINT32_MAX || ++count > kMostMappedPerChunk) {
+    const auto [more_events, thread, op, distance, bytes, detail, stack] = values;
+    if (more_events > count_ - events || thread > UINT32_MAX || stack > UINT32_MAX ||
+        ++count > kMostMappedPerChunk) {
       return base::Error::damaged("its mapping-call column is wrong");
     }
     events += more_events;
     begin += static_cast<uint64_t>(unzigzag(distance));
-    caller += static_cast<uint64_t>(unzigzag(caller_distance));
     if (op > UINT8_MAX || mapping_op_name(op) == nullptr) continue;
     if (begin >= base::kAddressLimit || bytes > base::kAddressLimit - begin) continue;
     mapped_.push_back({first_event_ + events,
@@ -186,7 +185,7 @@ base::Status EventDecoder::load_mapped(ColumnReader column) {
                        static_cast<MappingOp>(op),
                        {begin, begin + bytes},
                        detail,
-                       caller});
+                       static_cast<FrameNumber>(stack)});
   }
   return {};
 }

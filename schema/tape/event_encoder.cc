@@ -238,10 +238,9 @@ void EventEncoder::add_mapping_call(const MappingCall& call) {
   columns_.mapped.put(zigzag(static_cast<int64_t>(call.range.begin - last_mapped_)));
   columns_.mapped.put(call.range.bytes());
   columns_.mapped.put(call.detail);
-  columns_.mapped.put(zigzag(static_cast<int64_t>(call.caller - last_mapper_)));
+  columns_.mapped.put(call.stack);
   mapped_count_ = columns_.count;
   last_mapped_ = call.range.begin;
-  last_mapper_ = call.caller;
   sample_bytes_ += columns_.mapped.bytes().size() - before;
 }
 
@@ -273,7 +272,7 @@ EventColumns EventEncoder::take() {
   end_count_ = 0;
   steering_count_ = 0;
   mapped_count_ = 0;
-  last_mapped_ = last_mapper_ = 0;
+  last_mapped_ = 0;
   chunk_time_ns_ = 0;
   return std::exchange(columns_, std::move(next));
 }

@@ -148,7 +148,6 @@ class EventEncoder {
   uint32_t steering_count_ = 0;   // columns_.count at the last steering call
   uint32_t mapped_count_ = 0;     // the same of mapping calls
   uint64_t last_mapped_ = 0;      // where the range of the last one of the chunk begins
-  uint64_t last_mapper_ = 0;      // its caller
   uint64_t last_time_event_ = 0;  // calls on the tape at the last time sample
   uint64_t last_time_ns_ = 0;     // of the tape so far
   uint64_t chunk_time_ns_ = 0;    // of this chunk; a chunk's first sample counts from 0

@@ -221,10 +221,7 @@ void append_mapping_call(std::string& out, TextFormat format, const MappingCall&
       append_number(out, one.value, 16);
     }
     out += ')';
-    if (call.caller != 0) {
-      out += " from ";
-      append_address(out, call.caller);
-    }
+    if (call.stack != 0) out += " stack " + std::to_string(call.stack);
     out += '\n';
     return;
   }
@@ -240,7 +237,7 @@ void append_mapping_call(std::string& out, TextFormat format, const MappingCall&
   append("begin", call.range.begin);
   append("bytes", call.range.bytes());
   for (const NamedNumber& one : details) append(one.name, one.value);
-  if (call.caller != 0) append("caller", call.caller);
+  if (call.stack != 0) append("stack", call.stack);
   out += "}\n";
 }
 

@@ -23,7 +23,7 @@ class Flame(UsualFlameGraph, ReplayPages):
         data = self.run_script("JSON.parse(document.getElementById('data').textContent).stacks.values")
         data = {metric: values[0] for metric, values in data.items() if not metric.startswith("pinned")}
         self.assertEqual(data, {metric: total[metric] for metric in data})
-        self.assertEqual(len(data), 5)
+        self.assertEqual(len(data), 6)
         self.assertEqual(self.box("lex").get_attribute("data-value"), "400")
         self.assertAlmostEqual(self.share("lex"), 400 / 407, places=2)
 

@@ -61,6 +61,7 @@ void write_small(const std::string& path) {
   encoder.add_frame({1, 0x400401});
   for (uint64_t i = 0; i < 4'000; ++i) encoder.append(malloc_event(100, 0x10000 + 0x100 * i), 2);
   encoder.append(malloc_event(7, 0x8000000), 4);
+  encoder.add_mapping_call({.range = {0x9000000, 0x9004000}, .stack = 2});
   EXPECT_TRUE((*writer)->finish({}).ok());
   write_sample_symbols(path);
 }
@@ -145,6 +146,7 @@ void write_hostile(const std::string& path) {
   encoder.append(malloc_event(100, 0x10000), 2);
   encoder.add_mark("hostile", 10);  // names of marks have no markup: others are not read
   encoder.append(malloc_event(100, 0x20000), 1);
+  encoder.add_mapping_call({.range = {0x100000, 0x104000}, .stack = 2});
   schema::TapeSummary summary;
   summary.thread_list = {{1, "<b>hostile</b>"}};
   EXPECT_TRUE((*writer)->finish(summary).ok());

@@ -151,6 +151,25 @@ TEST_F(ProcessMemory, IsMappedByCallsThatTheTapeHas) {
   EXPECT_EQ(output("dump", {"--from", "3"}).find("munmap("), std::string::npos);
 }
 
+TEST_F(ProcessMemory, IsMappedByFunctions) {
+  const bool has_stacks = std::getenv(kStacksVariable) != nullptr;
+  const Words options = has_stacks ? Words() : Words{"--stacks", "dwarf"};
+  ASSERT_EQ(record({target_path("mappings")}, options).status, 0);
+  const std::string folded = output("export", {"--format", "folded", "--value", "mapped"});
+  std::map<std::string, uint64_t> mebibytes;  // by the innermost function
+  std::istringstream lines(folded);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t function = line.rfind(';') + 1;
+    const size_t value = line.rfind(' ') + 1;
+    mebibytes[line.substr(function, value - 1 - function)] += std::stoull(line.substr(value)) >> 20;
+  }
+  EXPECT_EQ(mebibytes["map_bytes"], 15u) << folded;
+  EXPECT_EQ(mebibytes["map_own"], 8u) << folded;
+  EXPECT_EQ(mebibytes["main"], 3u) << folded;
+  EXPECT_NE(output("stats", {"--by", "site", "--sort", "mapped"}).find("bytes mapped"),
+            std::string::npos);
+}
+
 TEST_F(ProcessMemory, IsNobodysWithoutItsCalls) {
   ASSERT_EQ(record({target_path("mappings")}, {"--mmap", "off"}).status, 0);
   EXPECT_EQ(owned(largest()), (Owned{{"data", 6}}));

@@ -108,6 +108,7 @@ VALUES = {
     "bytes": "askedBytes",
     "calls": "calls",
     "temporaries": "temporaries",
+    "mapped": "mappedBytes",
 }
 
 
@@ -340,6 +341,7 @@ class ReadBack(unittest.TestCase):
             "bytes": "alloc_bytes",
             "calls": "alloc_calls",
             "temporaries": "temporaries",
+            "mapped": "mapped_bytes",
         }
         data = self.heaptape("export", tape, "--format", "pprof", "--value", first)
         profile = self.profile.FromString(gzip.decompress(data))

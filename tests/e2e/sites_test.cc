@@ -74,7 +74,7 @@ TEST_F(SiteStatsCommand, HasAllAsJson) {
   expect({"--json", "--top", "1"},
          R"("total": {"calls": 5, "askedBytes": 467, "peakBytes": 407, "peakCount": 3, )"
          R"("liveBytes": 307, "liveCount": 2, "temporaries": 1, "freedByOthers": 1, )"
-         R"("movedBytes": 50})");
+         R"("movedBytes": 50, "mappedBytes": 0})");
   expect({"--json"}, R"("lifetimes": {"blocks": 1, "hasMedian": false, "median": 0})");
 }
 
@@ -82,7 +82,7 @@ TEST_F(SiteStatsCommand, WritesSitesAsCsv) {
   const std::string csv = dir_.file("a.csv");
   expect({"--csv", csv}, "site ");
   EXPECT_NE(
-      tests::read_bytes(csv).find("\napp+0x400,,,0,/opt/app,1024,2,57,7,1,7,1,0,0,1,,0,29,0,0\n"),
+      tests::read_bytes(csv).find("\napp+0x400,,,0,/opt/app,1024,2,57,7,1,7,1,0,0,1,,0,0,29,0,0\n"),
       std::string::npos);
 }
 

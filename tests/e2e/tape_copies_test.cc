@@ -49,7 +49,8 @@ struct Contents {
   std::vector<std::vector<uint64_t>> stacks;  // return addresses of each event, the innermost first
   std::vector<schema::TimeSample> times;
   std::vector<schema::ThreadEnd> ends;
-  std::vector<schema::MappingCall> mapped;
+  std::vector<schema::MappingCall> mapped;            // without their stacks
+  std::vector<std::vector<uint64_t>> mapping_stacks;  // as stacks
   std::vector<schema::ProcessSample> samples;
   std::vector<schema::Mark> marks;
 
@@ -81,7 +82,10 @@ Contents contents_of(const std::string& path) {
     add(all.events, batch.events);
     add(all.times, batch.times);
     add(all.ends, batch.thread_ends);
-    add(all.mapped, batch.mapped);
+    for (schema::MappingCall call : batch.mapped) {
+      all.mapping_stacks.push_back(frames_of(stacks, std::exchange(call.stack, 0)));
+      all.mapped.push_back(call);
+    }
     add(all.samples, batch.samples);
     add(all.marks, batch.marks);
   }
@@ -100,7 +104,7 @@ class Copies : public testing::Test {
     encoder.add_mapping({0, {0x555555000000, 0x555555100000}, 0x1000, "/secret/server", "id"});
     encoder.add_mapping(
         {2000, {0x7f0000000000, 0x7f0000100000}, 0, schema::kMadeCodePath, "", "f"});
-    std::vector<schema::FrameNumber> frames{0};
+    std::vector<schema::FrameNumber>& frames = frames_;
     for (uint64_t i = 0; i < 40; ++i) {
       const uint64_t module = i % 2 == 0 ? 0x555555000000 : 0x7f0000000000;
       const schema::Frame frame{frames[random_.below(frames.size())], module + 16 * i + 1};
@@ -138,8 +142,9 @@ class Copies : public testing::Test {
     }
     if (random_.chance(400)) {
       const uint64_t begin = 0x555555559000 + 0x1000 * random_.below(50);
-      writer.add_mapping_call(
-          {.range = {begin, begin + 0x2000}, .detail = random_.below(9), .caller = begin + 5});
+      writer.add_mapping_call({.range = {begin, begin + 0x2000},
+                               .detail = random_.below(9),
+                               .stack = frames_[random_.below(frames_.size())]});
     }
   }
 
@@ -163,6 +168,7 @@ class Copies : public testing::Test {
   std::string made_ = dir_.file("made");
   std::string trace_ = dir_.file("trace");
   tests::Random random_;
+  std::vector<schema::FrameNumber> frames_{0};
   std::vector<Event> events_;
   Contents whole_;
 };
@@ -355,11 +361,13 @@ class ScrubbedCopies : public Copies {
     keep(whole_.ends, part.ends);
     keep(whole_.samples, part.samples);
     keep(whole_.marks, part.marks);
-    for (schema::MappingCall call : whole_.mapped) {
+    for (size_t i = 0; i < whole_.mapped.size(); ++i) {
+      schema::MappingCall call = whole_.mapped[i];
       if ((from > 1 && call.event < from) || call.event > until) continue;
+      part.mapping_stacks.push_back(whole_.mapping_stacks[i]);
+      for (uint64_t& frame : part.mapping_stacks.back()) frame += shift;
       call.event = call.event - (from - 1) + births.size();
       call.range = {call.range.begin + shift, call.range.end + shift};
-      call.caller += shift;
       part.mapped.push_back(call);
     }
     return part;
@@ -378,6 +386,7 @@ class ScrubbedCopies : public Copies {
     EXPECT_TRUE(found.samples == wanted.samples);
     EXPECT_TRUE(found.marks == wanted.marks);
     EXPECT_TRUE(found.mapped == wanted.mapped);
+    EXPECT_TRUE(found.mapping_stacks == wanted.mapping_stacks);
   }
 };
 

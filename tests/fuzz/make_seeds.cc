@@ -110,7 +110,7 @@ void put_steering(TapeWriter& writer) {
                            .op = schema::MappingOp::kUnmap,
                            .range = {0x18000, UINT64_C(1) << 57},
                            .detail = UINT64_MAX,
-                           .caller = 0x400400});
+                           .stack = 1});
   writer.add_steering({.op = SteeringOp::kMallocTrim});
 }
 

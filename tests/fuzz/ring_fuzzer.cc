@@ -154,12 +154,14 @@ class Play {
     const bool is_stamped = op >= 128;
     const uint64_t page = input_.byte();
     const uint64_t address = op % 4 == 0 ? input_.word() >> kAddressShift : page * 4096;
-    std::vector<uint64_t> words = {mapping_word(address, is_stamped)};
+    const uint64_t stack = input_.byte();
+    std::vector<uint64_t> words = {mapping_word(address, is_stamped, stack != 0)};
     if (is_stamped) words.push_back(clock_ += input_.byte());
     const uint64_t kibibytes = input_.byte();
     const uint64_t bytes = op % 4 == 1 ? input_.word() : kibibytes * 1024;
     const uint64_t caller = input_.byte();
     words.insert(words.end(), {bytes, input_.byte(), caller << kAddressShift | op / 4 % 8});
+    if (stack != 0) words.push_back(stack);
     pen.write_words(words);
   }
 

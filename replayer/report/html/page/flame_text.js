@@ -9,6 +9,7 @@
     liveBytes: {words: "bytes alive at the end", after: "alive at the end", unit: "bytes"},
     askedBytes: {words: "bytes requested", after: "requested", unit: "bytes"},
     calls: {words: "calls", after: "calls", unit: "count"},
+    mappedBytes: {words: "bytes mapped beside malloc", after: "mapped beside malloc", unit: "bytes"},
     temporaries: {words: "temporaries: freed by the next call", after: "temporaries: freed by the next call", unit: "count"},
   };
   const PINNED = "pinned ";  // begins the choice of all runs' pins at one moment

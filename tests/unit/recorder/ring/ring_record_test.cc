@@ -101,25 +101,27 @@ TEST(RingRecord, MatchesTheExampleOfItsDescription) {
 
 // Calls that map memory are no ops.
 TEST(RingRecord, ReadsBackMappingCalls) {
-  for (const bool stamped : {false, true}) {
-    std::vector<uint64_t> words = {mapping_word(kHighestAddress, stamped)};
+  for (const auto& [stamped, stack] :
+       {std::pair(false, 0), std::pair(false, 9), std::pair(true, 0), std::pair(true, 9)}) {
+    std::vector<uint64_t> words = {mapping_word(kHighestAddress, stamped, stack != 0)};
     if (stamped) words.push_back(77);
-    words.insert(words.end(), {UINT64_MAX, 5,
-                               uint64_t{0x7f1234} << kAddressShift |
-                                   static_cast<uint64_t>(schema::MappingOp::kAdvise)});
+    const uint64_t last =
+        uint64_t{0x7f1234} << kAddressShift | static_cast<uint64_t>(schema::MappingOp::kAdvise);
+    words.insert(words.end(), {UINT64_MAX, 5, last});
+    if (stack != 0) words.push_back(9);
     Record read;
     const auto count = static_cast<uint32_t>(words.size());
     ASSERT_EQ(read_record(words.data(), count, read), ReadRecord::kMapping);
     EXPECT_EQ(read.address, kHighestAddress);
     EXPECT_EQ(read.size, UINT64_MAX);
     EXPECT_EQ(read.alignment, 5u);
-    EXPECT_EQ(read.stack, static_cast<uint64_t>(schema::MappingOp::kAdvise));
-    EXPECT_EQ(read.old_address, 0x7f1234u);
+    EXPECT_EQ(read.stack, static_cast<uint64_t>(stack));
+    EXPECT_EQ(read.old_address, last);
     EXPECT_EQ(read.stamp, stamped ? 77u : 0u);
     EXPECT_EQ(read.words, count);
     EXPECT_LE(count, kMaxRecordWords);
     EXPECT_EQ(read_record(words.data(), count - 1, read), ReadRecord::kCorrupt);
-    words.back() |= 0xff;
+    words[stamped ? 4 : 3] |= 0xff;
     EXPECT_EQ(read_record(words.data(), count, read), ReadRecord::kCorrupt);
   }
 }

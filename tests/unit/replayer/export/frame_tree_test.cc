@@ -31,7 +31,7 @@ std::string text_of(const FrameTree& tree) {
 }
 
 StackValues peak_values(uint64_t bytes) {
-  return {bytes, 0, 0, 0, 0};
+  return {bytes, 0, 0, 0, 0, 0};
 }
 
 // A root with children of these bytes at the peak, and one grandchild in each of one byte less.
@@ -90,8 +90,8 @@ TEST(FrameTree, HasWhatTheStacksPin) {
   const std::vector<schema::PinnedName> names = {{"glibc", {"peak"}}, {"glibc", {"exit", "end"}}};
   EXPECT_EQ(tree.pinned, names);
   const schema::StackColumns columns(tree);
-  EXPECT_EQ(columns.values[5], (std::vector<uint64_t>{57, 57, 50, 50, 7, 0}));
-  EXPECT_EQ(columns.values[6], (std::vector<uint64_t>{1, 1, 1, 1, 0, 0}));
+  EXPECT_EQ(columns.values[6], (std::vector<uint64_t>{57, 57, 50, 50, 7, 0}));
+  EXPECT_EQ(columns.values[7], (std::vector<uint64_t>{1, 1, 1, 1, 0, 0}));
   expect_sums(tree);
 }
 

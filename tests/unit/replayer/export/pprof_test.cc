@@ -98,7 +98,7 @@ TEST_F(Pprof, HasTheTypesOfItsValues) {
   }
   EXPECT_EQ(types,
             "peak_bytes/bytes peak_blocks/count alloc_bytes/bytes alloc_calls/count "
-            "end_bytes/bytes temporaries/count ");
+            "end_bytes/bytes temporaries/count mapped_bytes/bytes ");
   EXPECT_EQ(text(0), "");
 }
 

@@ -48,7 +48,7 @@ TEST_F(Speedscope, IsJsonOfItsSchema) {
   EXPECT_STREQ(field(root_.asReader(), "$schema").getString().cStr(),
                "https://www.speedscope.app/file-format-schema.json");
   EXPECT_STREQ(field(root_.asReader(), "name").getString().cStr(), "a\".tape");
-  EXPECT_EQ(field(root_.asReader(), "profiles").getArray().size(), 5u);
+  EXPECT_EQ(field(root_.asReader(), "profiles").getArray().size(), 6u);
 }
 
 TEST_F(Speedscope, HasWeightsThatAddUp) {

@@ -100,9 +100,9 @@ estimated from the stacks of 4 calls, chosen at random: one byte in 400 B; the w
 TEST_F(SiteStats, AreCsv) {
   const std::string text = csv();
   const std::string lex =
-      "\nlex (lex.h:3),lex,/src/lex.h,3,/opt/app,512,2,400,400,2,300,1,0,1,2,3,50,";
+      "\nlex (lex.h:3),lex,/src/lex.h,3,/opt/app,512,2,400,400,2,300,1,0,1,2,3,50,0,";
   EXPECT_NE(text.find(lex + ",,\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("\n(no stack),,,0,,0,1,10,0,0,0,0,1,0,1,0,0,,,\n"), std::string::npos);
+  EXPECT_NE(text.find("\n(no stack),,,0,,0,1,10,0,0,0,0,1,0,1,0,0,0,,,\n"), std::string::npos);
   give_heap();
   EXPECT_NE(csv().find(lex + "10,1000,300\n"), std::string::npos) << csv();
   heap_->knows_slack = false;

@@ -30,12 +30,14 @@ class AStackProfile : public testing::Test {
       batch.events.push_back(event);
       batch.stacks.push_back(stack);
     }
+    batch.mapped = mapped_;
     EXPECT_TRUE(resolver.resolve(batch.events, 0, resolved).ok());
     profile_.add(batch, 0, resolved.ops);
     profile_.for_each(
         [this](schema::FrameNumber stack, const StackTotals& totals) { stacks_[stack] = totals; });
   }
 
+  std::vector<schema::MappingCall> mapped_;
   StackProfile profile_{4, {0, 0, 1, 2}};
   std::map<schema::FrameNumber, StackTotals> stacks_;
 };
@@ -109,6 +111,25 @@ TEST_F(AStackProfile, KnowsAPeakThatAResizeMade) {
   EXPECT_EQ(profile_.peak_at(), 2u);
   EXPECT_EQ(stacks_[1].peak_bytes, 0u);
   EXPECT_EQ(stacks_[2].peak_bytes, 300u);
+}
+
+TEST_F(AStackProfile, CountsWhatCallsMapped) {
+  using schema::MappingOp;
+  const auto map = [](uint64_t event, MappingOp op, uint64_t pages, schema::FrameNumber stack) {
+    return schema::MappingCall{
+        .event = event, .op = op, .range = {0, pages * 4096}, .stack = stack};
+  };
+  mapped_ = {map(0, MappingOp::kMap, 1, 3),         map(0, MappingOp::kGrowBreak, 2, 1),
+             map(1, MappingOp::kMap, 4, 1),         map(1, MappingOp::kUnmap, 8, 1),
+             map(1, MappingOp::kShrinkBreak, 8, 1), map(1, MappingOp::kProtect, 8, 1),
+             map(1, MappingOp::kAdvise, 8, 1),      map(1, MappingOp::kMap, 16, 99),
+             map(2, MappingOp::kMap, 32, 2)};  // after the last call
+  of({{malloc_event(100, kFirst), 1}});
+  EXPECT_EQ(stacks_[1].mapped_bytes, 6u * 4096);
+  EXPECT_EQ(stacks_[3].mapped_bytes, 4096u);
+  EXPECT_EQ(stacks_[3].calls, 0u);
+  EXPECT_EQ(stacks_[0].mapped_bytes, 16u * 4096);
+  EXPECT_FALSE(stacks_.contains(2));
 }
 
 TEST_F(AStackProfile, CountsTemporaries) {

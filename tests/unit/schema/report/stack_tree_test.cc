@@ -18,10 +18,10 @@ constexpr uint32_t kMerged = StackTree::kMergedFrame;
 StackTree sample_tree() {
   StackTree tree;
   tree.frames = {{"main", "app", "a.cc", 0}, {"lex", "libx.so", "", 3}};
-  tree.nodes = {{0, 0, {9, 8, 7, 6, 5}},
-                {0, 0, {9, 8, 7, 6, 5}},
-                {1, 1, {4, 3, 2, 1, 0}},
-                {kMerged, 1, {1, 1, 1, 1, 1}}};
+  tree.nodes = {{0, 0, {9, 8, 7, 6, 5, 4}},
+                {0, 0, {9, 8, 7, 6, 5, 4}},
+                {1, 1, {4, 3, 2, 1, 0, 2}},
+                {kMerged, 1, {1, 1, 1, 1, 1, 1}}};
   tree.least_share = 0.25;
   tree.merged_nodes = 12;
   return tree;
@@ -86,6 +86,15 @@ TEST(StackTree, NeedNotHaveWhatIsPinned) {
   EXPECT_TRUE((*read(json))->pinned.empty());
 }
 
+TEST(StackTree, NeedNotHaveWhatIsMapped) {
+  const auto tree =
+      read(report_json(sample_tree(), R"("mappedBytes": [4, 4, 2, 1])", R"("mappedBytes": [])"));
+  ASSERT_TRUE(tree.ok() && tree->has_value());
+  const StackColumns columns(**tree);
+  EXPECT_EQ(columns.values[4], StackColumns(sample_tree()).values[4]);
+  EXPECT_EQ(columns.values[5], std::vector<uint64_t>(4));
+}
+
 TEST(StackTree, NeedNotBeInAReport) {
   const auto tree = read(R"({"version": 1, "tape": {}, "runs": []})");
   ASSERT_TRUE(tree.ok());
@@ -104,6 +113,7 @@ TEST(StackTree, OfAnotherShapeIsRefused) {
       {R"("fileOf": [0, 1])", R"("fileOf": [0])"},
       {R"("peakBytes": [9, 9, 4, 1])", R"("peakBytes": [9, 9, 4, 6])"},
       {R"("calls": [6, 6, 1, 1])", R"("calls": [6, 6, 1])"},
+      {R"("mappedBytes": [4, 4, 2, 1])", R"("mappedBytes": [4])"},
       {R"("leastShare": 0.25)", R"("leastShare": "NaN")"}};
   for (const auto& [from, to] : changes) {
     const auto tree = read(report_json(sample_tree(), from, to));

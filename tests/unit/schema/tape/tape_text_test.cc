@@ -83,11 +83,11 @@ TEST(TapeText, WritesOneJsonObjectALine) {
 
 TEST(TapeText, ShowsMappingCallsWithTheirArguments) {
   std::string out;
-  MappingCall call{.event = 7, .thread = 3, .range = {0x10000, 0x14000}, .caller = 0x401000};
+  MappingCall call{.event = 7, .thread = 3, .range = {0x10000, 0x14000}, .stack = 12};
   call.detail = uint64_t{0x22} << 32 | 3;
   append_mapping_call(out, TextFormat::kText, call);
   append_mapping_call(out, TextFormat::kNdjson, call);
-  call.caller = 0;
+  call.stack = 0;
   call.detail = 4;
   for (const MappingOp op : {MappingOp::kUnmap, MappingOp::kProtect, MappingOp::kAdvise}) {
     call.op = op;
@@ -95,9 +95,9 @@ TEST(TapeText, ShowsMappingCallsWithTheirArguments) {
   }
   append_mapping_call(out, TextFormat::kNdjson, call);
   EXPECT_EQ(out,
-            "7 t3 mmap(0x10000, 16384, 0x3, 0x22) from 0x401000\n"
+            "7 t3 mmap(0x10000, 16384, 0x3, 0x22) stack 12\n"
             "{\"n\":7,\"thread\":3,\"mapping\":\"mmap\",\"begin\":65536,\"bytes\":16384,"
-            "\"protection\":3,\"flags\":34,\"caller\":4198400}\n"
+            "\"protection\":3,\"flags\":34,\"stack\":12}\n"
             "7 t3 munmap(0x10000, 16384)\n"
             "7 t3 mprotect(0x10000, 16384, 0x4)\n"
             "7 t3 madvise(0x10000, 16384, 0x4)\n"

@@ -14,7 +14,7 @@ constexpr uint32_t kMerged = StackTree::kMergedFrame;
 StackTree tree(const std::string& inner, uint64_t bytes, uint64_t merged, uint32_t line = 1) {
   StackTree made;
   made.frames = {{"main", "app", "a.cc", 0}, {inner, "app", "a.cc", line}};
-  const auto values = [](uint64_t peak) { return StackValues{peak, 0, 0, 0, 0}; };
+  const auto values = [](uint64_t peak) { return StackValues{peak, 0, 0, 0, 0, 0}; };
   made.nodes = {{0, 0, values(bytes + merged)},
                 {0, 0, values(bytes + merged)},
                 {1, 1, values(bytes)},
@@ -81,8 +81,8 @@ TEST(TreeUnion, HasThePinsOfBothByLabelAndMoment) {
   const std::vector<schema::PinnedName> names = {{"mine", {"peak"}}, {"glibc", {"exit"}}};
   EXPECT_EQ(both.base.pinned, names);
   EXPECT_EQ(both.now.pinned, names);
-  EXPECT_EQ(both.base.nodes[0].values, (StackValues{7, 0, 0, 0, 0, 11, 10}));
-  EXPECT_EQ(both.now.nodes[0].values, (StackValues{7, 0, 0, 0, 0, 21, 22}));
+  EXPECT_EQ(both.base.nodes[0].values, (StackValues{7, 0, 0, 0, 0, 0, 11, 10}));
+  EXPECT_EQ(both.now.nodes[0].values, (StackValues{7, 0, 0, 0, 0, 0, 21, 22}));
 }
 
 }  // namespace
