@@ -399,15 +399,14 @@ TEST_F(RecordKills, LeaveItsProcessorToAProgram) {
     return count;
   };
   int calm = 0;  // times in a row that the machine was not crowded
-  int left = 2000;
-  while (threads_elsewhere() != 4 && calm < 100 && --left != 0) {
+  int left = 200;
+  while (threads_elsewhere() != 4 && calm < 50 && --left != 0) {
     usleep(10'000);
     calm = is_crowded() ? 0 : calm + 1;
   }
-  EXPECT_LT(calm, 100);
+  EXPECT_LT(calm, 50);
   shared_->stop = 1;
-  recorder.wait();
-  EXPECT_TRUE(read_tape().finished);
+  EXPECT_EQ(recorder.wait().status, 7);  // the tape is too long to be read here
   if (left == 0) GTEST_SKIP() << "the machine is too busy";
 }
 
