@@ -64,8 +64,8 @@ void add_stats(CLI::App& app, Request& request) {
   add_choice<std::optional<replayer::SiteOrder>>(
       command, "--sort", options->sort, site_orders(),
       "with --by site: rank by bytes at the peak or at the end, bytes requested, calls, "
-      "temporaries (blocks freed by the next call), bytes that their blocks pin, or slack (default "
-      "peak)");
+      "temporaries (blocks freed by the next call), bytes mapped beside malloc, bytes that their "
+      "blocks pin, or slack (default peak)");
   add_count(command, "--top", options->top, {.least = 1, .most = 1'000'000},
             "with --by site: how many sites to show (default 30)");
   command
@@ -106,9 +106,10 @@ void add_export(CLI::App& app, Request& request) {
       ->option_text("FILE");
   add_choice<replayer::StackValue>(
       command, "--value", options->value, kStackValues,
-      "weigh stacks by bytes at the peak or at the end, bytes requested, calls or temporaries "
-      "(blocks freed by the next call); pprof and speedscope files have them all and show this one "
-      "first (default peak)");
+      "weigh stacks by bytes at the peak or at the end, bytes requested, calls, temporaries "
+      "(blocks "
+      "freed by the next call) or bytes mapped beside malloc; pprof and speedscope files have them "
+      "all and show this one first (default peak)");
   add_site_filters(command, options->filters);
   add_symbols(command, options->symbols);
   command->footer("Example: heaptape export run.tape --format speedscope -o run.speedscope.json");

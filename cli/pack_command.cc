@@ -22,7 +22,7 @@ Result<TapeSummary> pack(const PackOptions& options) {
   if (!tape.ok()) return not_a_tape(tape.error(), options.path);
   if (!tape->finished()) {
     return base::Error::usage("'" + options.path +
-                              "' was not finished: use `heaptape recover`, which packs it, too");
+                              "' was not finished: use `heaptape recover`, and pack its output");
   }
   return copy_whole(
       *tape, options.output, [&tape](const TapeCopy&) { return summary_to_count(*tape); },

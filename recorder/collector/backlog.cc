@@ -42,35 +42,26 @@ void Backlog::remove(RingTap& tap) {
   tap_count_ = taps_.size();
 }
 
-bool Backlog::pull_half_full() {
+Backlog::Pulled Backlog::pull_half_full() {
   const std::scoped_lock lock(mutex_);
-  bool has_room = true;
+  Pulled pulled;
   for (RingTap* const tap : taps_) {
     if (!tap->is_half_full()) continue;
     if (has_room_for(kRingWords)) {
+      pulled.was_waited_for |= tap->is_waited_for();
       tap->pull();
     } else {
-      has_room = false;
+      pulled.has_room = false;
     }
   }
-  return has_room;
+  return pulled;
 }
 
-bool Backlog::is_waited_for() {
+void Backlog::note_busy(OtherProcessors& others, uint64_t now_ns) {
   const std::scoped_lock lock(mutex_);
-  return std::ranges::any_of(taps_, [](const RingTap* tap) { return tap->is_waited_for(); });
-}
-
-bool Backlog::note_busy(OtherProcessors& others, uint64_t now_ns) {
-  const std::scoped_lock lock(mutex_);
-  bool is_any_busy = false;
   for (RingTap* const tap : taps_) {
-    const auto processor = tap->busy_processor();
-    if (!processor) continue;
-    others.note(*processor, now_ns);
-    is_any_busy = true;
+    if (const auto processor = tap->busy_processor()) others.note(*processor, now_ns);
   }
-  return is_any_busy;
 }
 
 bool Backlog::has_half_full_ring() {

@@ -46,14 +46,15 @@ class Backlog {
   void add(RingTap& tap);
   void remove(RingTap& tap);
 
-  // Copies what is in rings that are at least half full, as far as there is room. False if there is
-  // none for one of them.
-  bool pull_half_full();
+  struct Pulled {
+    bool has_room = true;         // for each of them
+    bool was_waited_for = false;  // the producer of one of them waited
+  };
+  // Copies what is in rings that are at least half full, as far as there is room.
+  Pulled pull_half_full();
   bool has_half_full_ring();
-  // Whether a producer waits for room.
-  bool is_waited_for();
-  // Notes the processors of threads that make many calls. False if there is none.
-  bool note_busy(OtherProcessors& others, uint64_t now_ns);
+  // Notes the processors of threads that make many calls.
+  void note_busy(OtherProcessors& others, uint64_t now_ns);
 
  private:
   // Without the segments that are not full, of which each tap may have one for ever.

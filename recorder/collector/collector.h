@@ -63,7 +63,10 @@ class Collector {
             [this](const ProcReading& reading) {
               inner_.look(reading.asked.pid, *reading.texts, *reading.asked.inner);
             },
-            [this] { pools_.free_unmapped(base::monotonic_ns()); }),
+            [this] {
+              pools_.free_unmapped(base::monotonic_ns());
+              others_.note_crowd(is_machine_crowded());
+            }),
         gauge_(base::monotonic_ns()),
         watch_(
             session_, backlog_, others_,
@@ -104,7 +107,8 @@ class Collector {
   std::vector<MarkRequest> marks_;  // asked for, and not placed yet
   UnrecordedList unrecorded_;
   InnerAllocators inner_;
-  ProcReader proc_reader_;  // after inner_, which it uses
+  OtherProcessors others_;
+  ProcReader proc_reader_;  // after inner_ and others_, which it uses
   LiveGauge gauge_;
   uint32_t target_pid_ = 0;
   std::atomic<uint32_t> is_woken_ = 0;  // a futex; 1: run() is to look why
@@ -114,8 +118,7 @@ class Collector {
   uint64_t next_sweep_ns_ = 0;
   uint64_t sleep_ns_ = base::kMillisecondNs;  // at most, the next time
   Niceness niceness_;
-  OtherProcessors others_;
-  RingWatch watch_;  // after all that wake() uses, and others_
+  RingWatch watch_;  // after all that wake() uses
 };
 
 }  // namespace heaptape::recorder

@@ -226,7 +226,8 @@ bool look_at_pages(uint32_t pid, ProcTexts& texts) {
     std::vector<Look> looks;
     for (const AddressRange& range : texts.anonymous) looks.push_back({range});
     looks.push_back({texts.first_stack});
-    texts.resident = resident_pages(*pagemap, looks);
+    auto anew = base::Pagemap::open(pid, base::PagemapAccess::kScan, kMaxPagemapBytes);
+    if (anew.ok()) texts.resident = resident_pages(*anew, looks);
   }
   return pagemap->process_is_there();
 }
@@ -329,6 +330,9 @@ bool is_arena_heap(const PrivateMapping& mapping, AddressRange behind) {
          behind.begin == mapping.range.end && behind.end - mapping.range.begin == kArenaHeapBytes;
 }
 
+// Relocated constants of the largest programs have a few MiB. A look takes time for each page.
+constexpr uint64_t kMostConstantBytes = 16 << 20;
+
 // The range without what lies at its ends where no such heap with a live block can be.
 AddressRange without_empty_heaps(AddressRange range, const LiveSet& live) {
   const auto has_block = [&live](AddressRange part) {
@@ -373,7 +377,7 @@ std::vector<base::AddressRange> parse_writable_anonymous(std::string_view maps) 
 std::vector<PrivateMapping> parse_private(std::string_view maps) {
   std::vector<PrivateMapping> mappings;
   uint64_t end_of_data = 0;  // of variables of a file; those that begin as 0 are behind it
-  AddressRange constants;    // the line before, if that is a read-only part of a file
+  MapsLine constants;        // the line before, if that is a small read-only part of a file
   for_each_line(maps, [&](const MapsLine& line) {
     const std::string_view name = line.path;
     if (line.permissions == "---p" && !mappings.empty() &&
@@ -386,10 +390,12 @@ std::vector<PrivateMapping> parse_private(std::string_view maps) {
     const bool is_data = is_of_file && line.permissions.starts_with("rw");
     const bool is_behind_data = name.empty() && line.range.begin == end_of_data;
     // The loader relocates constants that lie before variables.
-    if (is_data && constants.end == line.range.begin) {
-      mappings.push_back({constants, schema::kDataOwner, false, true});
+    if (is_data && constants.range.end == line.range.begin && constants.inode == line.inode) {
+      mappings.push_back({constants.range, schema::kDataOwner, false, true});
     }
-    constants = is_of_file && line.permissions.starts_with("r--") ? line.range : AddressRange();
+    const bool has_constants = is_of_file && line.permissions.starts_with("r--") &&
+                               line.range.bytes() <= kMostConstantBytes;
+    constants = has_constants ? line : MapsLine();
     end_of_data = is_data ? line.range.end : 0;
     if (is_of_file && !is_data) return;
     if (is_data || is_behind_data) {
@@ -451,7 +457,7 @@ std::optional<ProcTexts> read_proc_texts(uint32_t pid, CodeTables* code, WithPag
   texts.anonymous = parse_writable_anonymous(texts.maps);
   texts.first_stack = parse_first_stack(texts.maps);
   texts.break_heap = parse_break_heap(texts.maps);
-  if (with_pages == WithPages::kYes && !look_at_pages(pid, texts)) return std::nullopt;
+  texts.has_ended = with_pages == WithPages::kYes && !look_at_pages(pid, texts);
   if (code != nullptr) texts.code = code->read(pid, texts.maps);
   return texts;
 }

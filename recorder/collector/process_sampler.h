@@ -46,6 +46,8 @@ struct ProcTexts {
   base::AddressRange first_stack = {};                // of the first thread
   base::AddressRange break_heap = {};                 // below brk(2)
   std::string title = {};                             // schema::title_of() its command line
+  // The process ended while its pages were looked at, or executed another program: no sample.
+  bool has_ended = false;
   // Whether the process has the session mapped. An exec unmaps it; if the new program joins, it is
   // recorded as another process.
   bool has_session = true;

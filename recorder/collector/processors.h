@@ -4,8 +4,10 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "base/clock.h"
@@ -16,17 +18,27 @@ namespace heaptape::recorder {
 // are others: docs/decisions/0045-processors.md. Any thread may call any function.
 class OtherProcessors {
  public:
-  // Where the process may run on more processors than a cpu_set_t has, no thread is moved.
+  // Where the process may run on more processors than a cpu_set_t has, or not on all that the
+  // machine has, no thread is moved: /proc/loadavg says nothing about a part.
   OtherProcessors();
 
-  // Keeps this thread off, too. It lives until the last call.
+  // Keeps this thread off as well. It lives until the last call. At most kMostThreads.
   void add(pthread_t thread);
+
+  static constexpr size_t kMostThreads = 8;
 
   // A program makes calls on `processor`, counted from 0; any value.
   void note(uint32_t processor, uint64_t now_ns);
-  // Moves the threads, if need be. They may run anywhere once all processors are noted, or none has
-  // been for a while, and while they are `needed` on all.
+  // Moves the threads, if need be. They may run anywhere once more than half of the processors are
+  // noted, or none has been for a while, while the machine is crowded, and while they are `needed`
+  // on all.
   void choose(uint64_t now_ns, bool needed);
+  // Whether the machine is crowded just now. It counts as crowded once that was so twice in a row:
+  // the start of a program has many threads for a moment. One thread.
+  void note_crowd(bool is_crowded) {
+    is_crowded_ = is_crowded && was_crowded_;
+    was_crowded_ = is_crowded;
+  }
   // They were late elsewhere: for a second, and twice as long each time, they may run anywhere.
   void stay(uint64_t now_ns);
   // The programs have ended. From now on the threads may run anywhere.
@@ -36,6 +48,8 @@ class OtherProcessors {
   void move_to(const cpu_set_t& chosen);
 
   cpu_set_t allowed_;
+  std::atomic<bool> is_crowded_ = false;
+  bool was_crowded_ = false;
   std::mutex mutex_;  // of all below
   cpu_set_t chosen_;
   std::vector<pthread_t> threads_;
@@ -45,8 +59,10 @@ class OtherProcessors {
   bool is_over_ = false;
 };
 
-// Whether more threads are ready to run than there are processors, by /proc/loadavg, without those
-// that an OtherProcessors moves. Then a processor without a program is no better than another.
-bool is_crowded();
+// Whether about as many threads of others are ready to run as there are processors: then one
+// without a program of ours is no better than another. `loadavg`: the text of /proc/loadavg.
+bool is_crowded(const std::string& loadavg, uint64_t processors);
+// That of this machine, now. Opens a file.
+bool is_machine_crowded();
 
 }  // namespace heaptape::recorder

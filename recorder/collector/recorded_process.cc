@@ -165,7 +165,7 @@ void RecordedProcess::take_names() {
 
 void RecordedProcess::take_sample(size_t processes) {
   const uint64_t begin_ns = base::thread_cpu_ns();
-  if (reading_->texts) {
+  if (reading_->texts && !reading_->texts->has_ended) {
     merge_->owners().name_callers(reading_->texts->code_owners);
     schema::ProcessSample sample = make_sample(
         *reading_->texts, merge_->live_set(), traits_.is_glibc ? &merge_->own_mappings() : nullptr,

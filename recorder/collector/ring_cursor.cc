@@ -191,7 +191,7 @@ bool RingCursor::find_stack(uint64_t number, schema::FrameNumber& found) const {
   return true;
 }
 
-// Of a call from before the ring, only the caller is known.
+// Where there is no stack, as for a call from before the ring, the caller is known.
 bool RingCursor::find_mappings_stack(const Record& record, schema::FrameNumber& found) const {
   if (!find_stack(record.stack, found)) return false;
   const uint64_t caller = record.old_address >> kAddressShift;

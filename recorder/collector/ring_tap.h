@@ -44,7 +44,7 @@ class RingTap {
   // Words copied since the ring was claimed.
   uint64_t copied() const { return copied_; }
   // That of its thread, counted from 0; nothing if it made few calls since the last answer, or if
-  // it is not known. Of a hostile producer anything.
+  // it is not known. A hostile producer may say anything.
   std::optional<uint32_t> busy_processor();
 
   // Copies what the producer has published, gives it that room back, and wakes it if it waits.

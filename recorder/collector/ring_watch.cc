@@ -65,9 +65,7 @@ void RingWatch::run() {
     lobby_.collector_sleep.store(CollectorSleep::kAwake);
     if (has_news || lobby_.ring_wanted != 0) hurry_();
     const bool was_full = !has_room_;
-    const bool is_late = has_room_ && backlog_.is_waited_for();
-    pull();
-    leave_processors(is_late);
+    leave_processors(pull());
     if (is_woken || was_full) woken_();
   }
 }
@@ -83,20 +81,24 @@ void RingWatch::leave_processors(bool was_late) {
   }
   if (now_ns < next_choice_ns_ && !is_often_late) return;
   next_choice_ns_ = now_ns + kChoiceEveryNs;
-  const bool is_any_busy = backlog_.note_busy(others_, now_ns);
-  others_.choose(now_ns, backlog_.is_half_full() || (is_any_busy && is_crowded()));
+  backlog_.note_busy(others_, now_ns);
+  others_.choose(now_ns, backlog_.is_half_full());
 }
 
-void RingWatch::pull() {
+// Whether a producer waited for it.
+bool RingWatch::pull() {
   if (backlog_.mutex().try_lock()) {
     backlog_.mutex().unlock();
   } else {
     hurry_();
   }
   try {
-    has_room_ = backlog_.pull_half_full();
+    const Backlog::Pulled pulled = backlog_.pull_half_full();
+    has_room_ = pulled.has_room;
+    return pulled.was_waited_for;
   } catch (const std::bad_alloc&) {
     has_room_ = false;  // what is in rings stays there
+    return false;
   }
 }
 

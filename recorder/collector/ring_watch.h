@@ -27,7 +27,7 @@ class RingWatch {
 
  private:
   void run();
-  void pull();
+  bool pull();
   void leave_processors(bool was_late);
 
   Lobby& lobby_;

@@ -96,6 +96,13 @@ class EarlyCalls {
 };
 EarlyCalls early_calls;
 
+// An allocator with an operator new of its own maps memory in it, under no hook of malloc.
+bool is_in_operator_new(uintptr_t frame) {
+  const NewHint& hint = thread_local_state.hint;
+  return hint.pending && frame < hint.frame;
+}
+
+// Only memory that is mapped has a stack: others are many where a run-time protects its pages.
 void record(MappingOp op, const void* address, uint64_t bytes, uint64_t detail, Caller caller) {
   const Call call = {op, address, bytes, detail, caller.address};
   if (!process.recording.load(std::memory_order_relaxed)) {
@@ -104,10 +111,11 @@ void record(MappingOp op, const void* address, uint64_t bytes, uint64_t detail, 
   }
   if (process.session.board().map_calls == MapCalls::kIgnored) return;
   const HookScope scope;
-  if (scope.nested()) return;
+  if (scope.nested() || is_in_operator_new(caller.frame)) return;
   thread_local_state.hook |= kAccounted;  // a jump out of here loses no call to malloc
   early_calls.record();
-  put(call, log_stack_of_mapping(caller.frame));
+  const bool maps = op == MappingOp::kMap || op == MappingOp::kGrowBreak;
+  put(call, maps ? log_stack_of_mapping(caller.frame) : 0);
 }
 
 // A range that the kernel may accept.
@@ -139,7 +147,7 @@ HEAPTAPE_EXPORT void* mmap(void* address, size_t bytes, int protection, int flag
   return block;
 }
 
-// The same where addresses have 64 bits.
+// The same where off_t has 64 bits.
 HEAPTAPE_EXPORT __attribute__((alias("mmap"))) void* mmap64(void*, size_t, int, int, int, off64_t);
 
 // Recorded before the call: another thread may get the addresses at once.

@@ -121,7 +121,8 @@ template <typename... Words>
   const uint64_t head = state->head;
   if (head + kMaxRecordWords > state->limit) [[unlikely]]
     return false;
-  // Only now: the thread may just have become the second one of its process.
+  // Only now, after a call that hands a block out: it may come from a thread that has just become
+  // the second one.
   if (process.needs.load(std::memory_order_relaxed) != kNeedsNothing) [[unlikely]]
     return false;
   uint64_t* word = state->words + head % kRingWords;

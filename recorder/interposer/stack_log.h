@@ -16,7 +16,7 @@ struct StackLog;
 // (stack_memory.h) and unwind tables (code_view.h); takes no lock, and allocates by mmap alone.
 [[gnu::noinline]] uint32_t log_stack(uint64_t bytes, uintptr_t hook_frame);
 
-// The same for a call that maps memory, of which all are recorded.
+// The same for a call that maps memory: each has its stack, also if those of others are sampled.
 [[gnu::noinline]] uint32_t log_stack_of_mapping(uintptr_t hook_frame);
 
 // For a ring that no longer holds any of it.

@@ -35,7 +35,7 @@ inline constexpr char kBoardName[] = "heaptape-board";
 inline constexpr char kLobbyName[] = "heaptape-lobby";
 inline constexpr char kPoolName[] = "heaptape-pool";
 inline constexpr uint64_t kSessionMagic = 0x316e6f6973736548;  // "Hession1"
-inline constexpr uint32_t kLayoutVersion = 14;
+inline constexpr uint32_t kLayoutVersion = 15;
 
 // Recorded threads of a process alive at one time: as many as Linux gives process ids by default.
 // Fewer if the recorder's limits do not allow for all.

@@ -14,8 +14,8 @@ namespace {
 
 constexpr size_t kMostNameBytes = 300;
 
-// A node's text, beside the names and what it pins: five values, a depth and a frame.
-constexpr size_t kNodeBytes = 32;
+// A node's text, beside the names and what it pins: six values, a depth and a frame.
+constexpr size_t kNodeBytes = 36;
 constexpr size_t kFrameBytes = 24;
 constexpr size_t kFixedValues = schema::kStackValueNames.size();
 

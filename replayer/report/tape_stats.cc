@@ -74,7 +74,8 @@ base::Status resolve_all(schema::TapeReader& tape, uint64_t until, SlotResolver&
         if (left == 0) return false;
         HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, std::min<uint64_t>(kBatchEvents, left)));
         left -= batch.events.size();
-        return !batch.events.empty();
+        // Behind the last call, a program may map memory.
+        return !batch.events.empty() || !batch.mapped.empty();
       });
   struct Resolved {
     schema::EventBatch read;

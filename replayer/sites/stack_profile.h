@@ -51,7 +51,8 @@ class StackProfile {
   void add(const schema::EventBatch& batch, uint64_t done,
            std::span<const allocators::ReplayOp> ops);
 
-  // Calls visit(stack, totals) for each stack with any call, in order of first call. Omits 0 if
+  // Calls visit(stack, totals) for each stack with any call to malloc or that maps memory, in order
+  // of the first. Omits 0 if
   // stacks were sampled.
   template <typename Visit>
   void for_each(Visit visit) const {

@@ -172,8 +172,8 @@ base::Status EventDecoder::load_mapped(ColumnReader column) {
       if (!column.get(value)) return base::Error::damaged("its mapping-call column is cut short");
     }
     const auto [more_events, thread, op, distance, bytes, detail, stack] = values;
-    if (more_events > count_ - events || thread > UINT32_MAX || stack > UINT32_MAX ||
-        ++count > kMostMappedPerChunk) {
+    if (more_events > count_ - events || thread > UINT32_MAX ||
+        stack > first_frame_ + frames_.size() || ++count > kMostMappedPerChunk) {
       return base::Error::damaged("its mapping-call column is wrong");
     }
     events += more_events;

@@ -39,9 +39,9 @@ void append_end(std::string& out, TextFormat format, const ThreadEnd& end);
 //   {"n":7,"thread":0,"steering":"mallopt","first":-3,"second":65536}
 void append_steering(std::string& out, TextFormat format, const SteeringCall& call);
 
-// Appends the line of a call that maps memory: its range, protection, flags or advice, and, if it
-// is on the tape, its return address:
-//   7 t0 mmap(0x7f1200000000, 1048576, 0x3, 0x22) from 0x55d01234
+// Appends the line of a call that maps memory: its range, protection, flags or advice, and the
+// number of its stack, unless that is 0:
+//   7 t0 mmap(0x7f1200000000, 1048576, 0x3, 0x22) stack 12
 //   {"n":7,"thread":0,"mapping":"mmap","begin":139714,"bytes":1048576,"protection":3,"flags":34}
 void append_mapping_call(std::string& out, TextFormat format, const MappingCall& call);
 // "mallopt(M_MMAP_THRESHOLD, 65536)"

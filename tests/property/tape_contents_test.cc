@@ -157,7 +157,7 @@ class FullTape {
     const uint64_t begin = edge(57);
     call.range = {begin, begin + random_.below(base::kAddressLimit - begin)};
     call.detail = edge();
-    call.stack = static_cast<FrameNumber>(edge(32));
+    call.stack = static_cast<FrameNumber>(random_.below(contents_.frames.size() + 1));
     contents_.mapped.push_back(call);
     call.event = 0;  // the writer knows
     writer_->add_mapping_call(call);

@@ -28,7 +28,9 @@ def calls_by_site(tape):
 
 def test_sites_have_the_calls_that_stats_says(tape, stack_tape, tool_json):
     stats = tool_json("stats", "--by", "site", "--json", stack_tape)
-    assert calls_by_site(tape) == {site["site"]: site["totals"]["calls"] for site in stats["sites"]}
+    # A site that only maps memory has none.
+    calls = {site["site"]: site["totals"]["calls"] for site in stats["sites"] if site["totals"]["calls"]}
+    assert calls_by_site(tape) == calls
 
 
 def test_blocks_have_the_sites_of_their_stacks(tape):

@@ -77,8 +77,8 @@ TEST(ProcessSampler, TellsMallocsPartFromTheRest) {
   EXPECT_GE(sample->resident_bytes, 2 * OwnMapping::kBytes);
 }
 
-// Or what follows of it would be a sample without parts, and perhaps the largest.
-TEST(ProcessSampler, TakesNothingOfAProcessThatEndsMeanwhile) {
+// It would be a sample without parts, and perhaps the largest.
+TEST(ProcessSampler, TakesNoSampleOfAProcessThatEndsMeanwhile) {
   for (int i = 0; i < 50; ++i) {
     const pid_t child = fork();
     if (child == 0) {
@@ -87,7 +87,7 @@ TEST(ProcessSampler, TakesNothingOfAProcessThatEndsMeanwhile) {
     }
     while (const auto texts =
                read_proc_texts(static_cast<uint32_t>(child), nullptr, WithPages::kYes)) {
-      EXPECT_TRUE(texts->resident);
+      EXPECT_TRUE(texts->resident || texts->has_ended);
     }
     ASSERT_EQ(waitpid(child, nullptr, 0), child);
   }
@@ -273,7 +273,15 @@ TEST(ProcessSampler, FindsPrivateMemoryInTheText) {
       {{0x7ffc00000000, 0x7ffc00021000}, "", false}};
   EXPECT_EQ(parse_private(kPrivateText), expected);
   EXPECT_EQ(parse_private("x\n"), std::vector<PrivateMapping>());
-  EXPECT_EQ(parse_private("20020000-21021000 r--p 00000000 fe:00 8 /data\n").size(), 0u);
+  const auto count = [](const std::string& constants, const std::string& inode) {
+    return parse_private(constants + " r--p 00000000 fe:00 8 /data\n" +
+                         "21020000-21021000 rw-p 00000000 fe:00 " + inode + " /data\n")
+        .size();
+  };
+  EXPECT_EQ(count("20020000-21020000", "8"), 2u);
+  EXPECT_EQ(count("2001f000-21020000", "8"), 1u);
+  EXPECT_EQ(count("20020000-21020000", "9"), 1u);
+  EXPECT_EQ(count("20020000-2101f000", "8"), 1u);
   EXPECT_EQ(parse_private("20020000-21021000 rw-p 00000000 fe:00 8 /data\n").size(), 1u);
   EXPECT_EQ(
       parse_private("20000000-20200000 rw-p 00000000 00:0f 9 /anon_hugepage (deleted)\n").size(),

@@ -95,6 +95,37 @@ TEST_F(OtherProcessorsTest, AreAllForAWhileAfterTheThreadsWereLate) {
   EXPECT_EQ(choose_at(3200), all_but_first());
 }
 
+TEST_F(OtherProcessorsTest, AreAllWhileTheMachineIsCrowded) {
+  others_.note(all_.front(), 100 * kMs);
+  others_.note_crowd(true);
+  others_.choose(100 * kMs, false);
+  EXPECT_EQ(here(), all_but_first());
+  others_.note_crowd(true);
+  others_.choose(101 * kMs, false);
+  EXPECT_EQ(here(), all_);
+  others_.note_crowd(false);
+  others_.choose(102 * kMs, false);
+  EXPECT_EQ(here(), all_but_first());
+}
+
+TEST_F(OtherProcessorsTest, AreNoFewerThanHalf) {
+  for (size_t i = 0; i < all_.size() / 2; ++i) others_.note(all_[i], 100 * kMs);
+  others_.choose(100 * kMs, false);
+  EXPECT_EQ(here().size(), (all_.size() + 1) / 2);
+  others_.note(all_.back(), 100 * kMs);
+  others_.choose(100 * kMs, false);
+  EXPECT_EQ(here(), all_);
+}
+
+TEST(CrowdedMachine, HasAsManyThreadsOfOthersAsProcessors) {
+  EXPECT_FALSE(is_crowded("0.20 0.18 0.12 5/80 11206\n", 2));
+  EXPECT_TRUE(is_crowded("0.20 0.18 0.12 6/80 11206\n", 2));
+  EXPECT_FALSE(is_crowded("0.20 0.18 0.12 6/80 11206\n", 3));
+  for (const char* const damaged : {"", "0.20 0.18", "0.20 0.18 0.12 x"}) {
+    EXPECT_TRUE(is_crowded(damaged, 2)) << damaged;
+  }
+}
+
 TEST_F(OtherProcessorsTest, AreAllInTheEnd) {
   others_.note(all_.front(), 100 * kMs);
   others_.choose(100 * kMs, false);

@@ -415,7 +415,7 @@ TEST_F(RingRoundsTest, ShowWhatWasCopiedBeforeThem) {
   RingMerge merge(backlog, session_.view(), 0, tape_->encoder(), kBegin);
   merge.add_ring(0);
   write_frees(a_, kRingWords / 2);
-  EXPECT_TRUE(backlog.pull_half_full());
+  EXPECT_TRUE(backlog.pull_half_full().has_room);
   EXPECT_FALSE(merge.work(kEverythingNow));
   EXPECT_EQ(events(), 0u);
   merge.begin_round(0, kBegin);

@@ -269,11 +269,23 @@ TEST_F(BacklogTest, CopiesRingsThatAreHalfFullAndNoOthers) {
   fill(b_);
   a_.write_words({1});
   EXPECT_TRUE(backlog.has_half_full_ring());
-  EXPECT_TRUE(backlog.pull_half_full());
+  EXPECT_TRUE(backlog.pull_half_full().has_room);
   EXPECT_FALSE(backlog.has_half_full_ring());
   EXPECT_EQ(a.copied(), 0u);
   EXPECT_EQ(b.copied(), kRingWords / 2);
   EXPECT_EQ(backlog.bytes(), kRingBytes / 2);
+}
+
+TEST_F(BacklogTest, SaysWhetherAProducerWaitedForIt) {
+  Backlog backlog;
+  const RingTap a(backlog, session_.view(), 0);
+  const RingTap b(backlog, session_.view(), 1);
+  b_.header().producer_waits = 1;  // for the ring to be opened again: it is not full
+  fill(a_);
+  EXPECT_FALSE(backlog.pull_half_full().was_waited_for);
+  fill(a_);
+  a_.header().producer_waits = 1;
+  EXPECT_TRUE(backlog.pull_half_full().was_waited_for);
 }
 
 // So that a busy process leaves room to the others.
@@ -299,7 +311,7 @@ TEST_F(BacklogTest, LeavesARingForWhichItHasNoRoom) {
   Backlog backlog(kRingBytes);
   const RingTap a(backlog, session_.view(), 0);
   fill(a_);
-  EXPECT_FALSE(backlog.pull_half_full());
+  EXPECT_FALSE(backlog.pull_half_full().has_room);
   EXPECT_EQ(a.copied(), 0u);
   EXPECT_EQ(a_.header().tail, 0u);
 }

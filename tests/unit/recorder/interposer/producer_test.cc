@@ -106,15 +106,16 @@ TEST(Producer, SaysOnWhichProcessorItEntersASegment) {
   in_a_thread([&ring] {
     cpu_set_t all;
     ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
-    for (uint32_t processor = 0; processor < CPU_SETSIZE; ++processor) {
+    int left = 8;  // the ring has an end
+    for (uint32_t processor = 0; processor < CPU_SETSIZE && left != 0; ++processor) {
       if (!CPU_ISSET(processor, &all)) continue;
+      --left;
       cpu_set_t one;
       CPU_ZERO(&one);
       CPU_SET(processor, &one);
       ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
       for (uint64_t i = 0; i < kFreesInSegment; ++i) free_at(16);
       EXPECT_EQ(ring.processor, processor + 1);
-      if (processor == 7) break;  // the ring has an end
     }
   });
 }
