@@ -5,7 +5,9 @@
 #include <optional>
 
 #include "replayer/report/tape_stats.h"
+#include "schema/tape/tape_writer.h"
 #include "tests/support/stack_tapes.h"
+#include "tests/support/tapes.h"
 #include "tests/support/temp_dir.h"
 
 namespace heaptape::replayer {
@@ -95,6 +97,25 @@ total                  1.39 KiB  100.0%         973 B         1.81 KiB     73   
 whole tape                407 B                 307 B            467 B      5            1                                         1
 estimated from the stacks of 4 calls, chosen at random: one byte in 400 B; the whole-tape line is exact
 )");
+}
+
+TEST(CountedStacks, HaveWhatIsMappedBehindTheLastCall) {
+  const tests::TempDir dir;
+  const auto writer =
+      std::move(*schema::TapeWriter::create(dir.file("a.tape"), tests::sample_header()));
+  writer->encoder().set_has_stacks();
+  writer->encoder().add_frame({0, 0x400101});
+  writer->append(tests::malloc_event(100, 0x10000), 1);
+  for (int i = 0; i < 3; ++i) {
+    writer->flush();  // a chunk without calls, but the first
+    writer->add_mapping_call({.range = {0x100000, 0x104000}, .stack = 1});
+  }
+  ASSERT_TRUE(writer->finish({}).ok());
+  StackProfile profile(2);
+  auto tape = schema::TapeReader::open(dir.file("a.tape"));
+  ASSERT_TRUE(count_stacks(*tape, profile, [](double) {}).ok());
+  ASSERT_EQ(profile.by_stack().size(), 1u);
+  EXPECT_EQ(profile.by_stack().front().totals.mapped_bytes, 3u * 0x4000);
 }
 
 TEST_F(SiteStats, AreCsv) {
