@@ -107,9 +107,8 @@ void add_export(CLI::App& app, Request& request) {
   add_choice<replayer::StackValue>(
       command, "--value", options->value, kStackValues,
       "weigh stacks by bytes at the peak or at the end, bytes requested, calls, temporaries "
-      "(blocks "
-      "freed by the next call) or bytes mapped beside malloc; pprof and speedscope files have them "
-      "all and show this one first (default peak)");
+      "(blocks freed by the next call) or bytes mapped beside malloc; pprof and speedscope files "
+      "have them all and show this one first (default peak)");
   add_site_filters(command, options->filters);
   add_symbols(command, options->symbols);
   command->footer("Example: heaptape export run.tape --format speedscope -o run.speedscope.json");

@@ -1,6 +1,7 @@
 // Commands that make a tape without running a program: recover, pack, scrub, import and scenario.
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <string>
 
 #include "cli/command_groups.h"
 #include "cli/commands.h"
@@ -8,14 +9,23 @@
 
 namespace heaptape::cli {
 
+namespace {
+
+// For commands that write another tape from a tape.
+void add_copy(CLI::App* command, std::string& path, std::string& output) {
+  add_tape(command, path);
+  add_output(command, "-o,--output", output, "the new tape; required")
+      ->required()
+      ->option_text("OUT");
+}
+
+}  // namespace
+
 void add_recover(CLI::App& app, Request& request) {
   auto options = std::make_shared<RecoverOptions>();
   CLI::App* command =
       app.add_subcommand("recover", "Save what can be read of a damaged or unfinished tape");
-  add_tape(command, options->path);
-  add_output(command, "-o,--output", options->output, "the new tape; required")
-      ->required()
-      ->option_text("OUT");
+  add_copy(command, options->path, options->output);
   command->footer("Example: heaptape recover run.tape.partial -o run.tape");
   request.set_by(command, options, run_recover);
 }
@@ -24,10 +34,7 @@ void add_pack(CLI::App& app, Request& request) {
   auto options = std::make_shared<PackOptions>();
   CLI::App* command = app.add_subcommand(
       "pack", "Write the same tape in fewer bytes, with more time than a recorder has");
-  add_tape(command, options->path);
-  add_output(command, "-o,--output", options->output, "the new tape; required")
-      ->required()
-      ->option_text("OUT");
+  add_copy(command, options->path, options->output);
   command->footer("Example: heaptape pack run.tape -o small.tape");
   request.set_by(command, options, run_pack);
 }
@@ -36,10 +43,7 @@ void add_scrub(CLI::App& app, Request& request) {
   auto options = std::make_shared<ScrubOptions>();
   CLI::App* command = app.add_subcommand(
       "scrub", "Copy a tape without details of the machine, so that you can share it");
-  add_tape(command, options->path);
-  add_output(command, "-o,--output", options->output, "the new tape; required")
-      ->required()
-      ->option_text("OUT");
+  add_copy(command, options->path, options->output);
   add_count(command, "--from", options->from, {.least = 1},
             "first call to keep; blocks that are live there are allocated at the beginning");
   add_count(command, "--until", options->until, {.least = 1}, "last call to keep");

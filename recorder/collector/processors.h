@@ -18,14 +18,14 @@ namespace heaptape::recorder {
 // are others: docs/decisions/0045-processors.md. Any thread may call any function.
 class OtherProcessors {
  public:
+  static constexpr size_t kMostThreads = 8;
+
   // Where the process may run on more processors than a cpu_set_t has, or not on all that the
   // machine has, no thread is moved: /proc/loadavg says nothing about a part.
   OtherProcessors();
 
   // Keeps this thread off as well. It lives until the last call. At most kMostThreads.
   void add(pthread_t thread);
-
-  static constexpr size_t kMostThreads = 8;
 
   // A program makes calls on `processor`, counted from 0; any value.
   void note(uint32_t processor, uint64_t now_ns);

@@ -38,9 +38,8 @@ class RingTap {
   // The ring holds enough for its producer to wake us: that counts the segment which it enters.
   bool is_half_full() const { return !broken_ && waiting() >= kRingWords / 2 - kSegmentWords; }
   bool broken() const { return broken_; }
-  bool is_waited_for() const {
-    return ring_->producer_waits.load(std::memory_order_relaxed) != 0 && !broken_;
-  }
+  // Its producer waits for room, or for the ring to be opened.
+  bool is_waited_for() const { return ring_->producer_waits.load(std::memory_order_relaxed) != 0; }
   // Words copied since the ring was claimed.
   uint64_t copied() const { return copied_; }
   // That of its thread, counted from 0; nothing if it made few calls since the last answer, or if

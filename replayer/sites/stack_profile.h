@@ -52,8 +52,7 @@ class StackProfile {
            std::span<const allocators::ReplayOp> ops);
 
   // Calls visit(stack, totals) for each stack with any call to malloc or that maps memory, in order
-  // of the first. Omits 0 if
-  // stacks were sampled.
+  // of the first. Omits 0 if stacks were sampled.
   template <typename Visit>
   void for_each(Visit visit) const {
     for (const Stack& stack : stacks_) {
