@@ -42,9 +42,13 @@ int run_pack(const PackOptions& options, Console& console) {
   const Result<TapeSummary> written = pack(options);
   if (!written.ok()) return console.fail(written.error());
   console.out() << base::display_text(options.output) << ": "
-                << base::counted(written->events, "event") << ", "
-                << base::bytes_text(file_bytes(options.path)) << " packed to "
-                << base::bytes_text(file_bytes(options.output)) << "\n";
+                << base::counted(written->events, "event");
+  // A device has no size.
+  if (const uint64_t bytes = file_bytes(options.output); bytes != 0) {
+    console.out() << ", " << base::bytes_text(file_bytes(options.path)) << " packed to "
+                  << base::bytes_text(bytes);
+  }
+  console.out() << "\n";
   return console.finish();
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/address/pages.h"
+#include "base/number_text.h"
 #include "schema/tape/tape_reader.h"
 #include "schema/tape/tape_writer.h"
 #include "tests/support/programs.h"
@@ -309,6 +310,8 @@ TEST_F(Copies, ThatArePackedAreTheSameTapeInFewerBytes) {
   EXPECT_TRUE(after->header() == before->header());
   EXPECT_TRUE(*after->summary() == *before->summary());
   EXPECT_LT(std::filesystem::file_size(made_), std::filesystem::file_size(tape_));
+  const std::string events = base::counted(events_.size(), "event");
+  EXPECT_EQ(run({"heaptape", "pack", tape_, "-o", "/dev/null"}).out, "/dev/null: " + events + "\n");
 }
 
 // A scrubbed tape has the same pieces behind the same calls; addresses and times are moved.
