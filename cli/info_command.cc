@@ -106,9 +106,9 @@ void print_memory(const TapeSummary& summary, std::ostream& out) {
   const auto& sample = summary.largest_sample;
   if (!sample) return;
   const schema::ProcessParts& parts = sample->parts;
-  out << "memory     " << schema::memory_text(*sample) << " (highest sample, at "
-      << base::duration_text(static_cast<double>(sample->time_ns)) << ")\n           "
-      << base::bytes_text(parts.file_bytes) << " of files and "
+  out << "memory     " << schema::memory_text(*sample, summary.inner_allocators)
+      << " (highest sample, at " << base::duration_text(static_cast<double>(sample->time_ns))
+      << ")\n           " << base::bytes_text(parts.file_bytes) << " of files and "
       << base::bytes_text(parts.shared_bytes) << " of shared memory were resident with it";
   if (parts.huge_bytes != 0) {
     out << ", and " << base::bytes_text(parts.huge_bytes) << " of pages of hugetlbfs";

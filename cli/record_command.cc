@@ -17,6 +17,14 @@ constexpr size_t kMaxListed = 12;
 constexpr size_t kMaxNamed = 3;  // unrecorded programs, in one line
 
 // The tapes of a recording; marks that of the program which the command became.
+std::vector<schema::InnerAllocator> inner_allocators(const schema::Manifest& manifest) {
+  std::vector<schema::InnerAllocator> inner;
+  for (const schema::ManifestUnrecorded& entry : manifest.unrecorded) {
+    if (!entry.families.empty()) inner.push_back({entry.program, entry.families});
+  }
+  return inner;
+}
+
 std::string summary_text(const recorder::Recording& recording, const std::string& manifest_path) {
   const auto& processes = recording.manifest.processes;
   const schema::ManifestProcess& command = processes[successor_of_command(recording.manifest)];
@@ -43,7 +51,7 @@ std::string summary_text(const recorder::Recording& recording, const std::string
     return process.largest_sample ? process.largest_sample->resident_bytes : 0;
   });
   if (const auto& sample = largest->largest_sample) {
-    text += "most memory: " + schema::memory_text(*sample) +
+    text += "most memory: " + schema::memory_text(*sample, inner_allocators(recording.manifest)) +
             (processes.size() == 1 ? "" : ", " + largest->tape) + "\n";
   }
   return text;
@@ -55,11 +63,9 @@ std::string unrecorded_text(const schema::Manifest& manifest) {
   std::string text;
   size_t named = 0;
   size_t others = 0;
-  std::vector<schema::InnerAllocator> inner;
   for (const schema::ManifestUnrecorded& entry : manifest.unrecorded) {
-    if (!entry.families.empty()) {
-      inner.push_back({entry.program, entry.families});
-    } else if (named == kMaxNamed) {
+    if (!entry.families.empty()) continue;
+    if (named == kMaxNamed) {
       ++others;
     } else {
       text += (named++ == 0 ? "not recorded: " : ", ") + base::grouped(entry.times) + " x " +
@@ -67,6 +73,7 @@ std::string unrecorded_text(const schema::Manifest& manifest) {
     }
   }
   if (others != 0) text += " and " + base::grouped(others) + " more";
+  const auto inner = inner_allocators(manifest);
   if (inner.empty()) return text;
   return text + (text.empty() ? "" : "; ") + "not seen: " + schema::inner_calls_text(inner);
 }

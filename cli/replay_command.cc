@@ -289,10 +289,11 @@ Result<int> replay_and_report(const ReplayCommandOptions& options, Console& cons
   replay_options.keep_film = !options.html_path.empty();
   Progress progress(console, "replaying " + base::display_text(options.tape_path));
   constexpr double kShareOfSearch = 0.2;
-  HEAPTAPE_ASSIGN_OR_RETURN(replay_options.moments,
-                            replayer::find_moments(tape, options.replay.until, [&](double share) {
-                              progress.show(share * kShareOfSearch);
-                            }));
+  HEAPTAPE_ASSIGN_OR_RETURN(
+      replay_options.moments,
+      replayer::find_moments(
+          tape, options.replay.until, [&](double share) { progress.show(share * kShareOfSearch); },
+          &replay_options.process));
   HEAPTAPE_ASSIGN_OR_RETURN(replay_options.actions,
                             actions_of(options, tape, replay_options.moments));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto runs,

@@ -108,6 +108,9 @@ void print(const schema::TapeReader& tape, const TapeCounts& counts, const Named
   for (const auto& [name, calls] : replayer::calls_by_name(counts)) {
     put("  " + name, base::grouped(calls));
   }
+  for (const auto& [name, calls] : replayer::calls_beside_malloc(counts)) {
+    put("beside: " + name, base::grouped(calls));
+  }
   put("failed calls", base::grouped(counts.resolver.skipped().failed_calls));
   put("frees of NULL", base::grouped(counts.null_frees));
   put("frees of unknown blocks", base::grouped(counts.resolver.skipped().unknown_frees));

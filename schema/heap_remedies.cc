@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "schema/owned_memory.h"
+
 namespace heaptape::schema {
 namespace {
 
@@ -46,24 +48,39 @@ constexpr Remedy kRemedies[] = {
      "--param ggc-min-expand=N and ggc-min-heapsize=KB bound the garbage that GCC keeps"},
 };
 
+constexpr std::pair<std::string_view, std::string_view> kOfLanguages[] = {
+    {"go", "Go heap"},   {"java", "Java heap"}, {"v8", "V8 heap"},
+    {"php", "PHP heap"}, {"ruby", "Ruby heap"}, {"gcc", "GCC heap"}};
+
 std::string_view noun(std::string_view heap) {
-  if (heap == "go") return "the Go heap";
-  if (heap == "java") return "the Java heap";
-  if (heap == "v8") return "the V8 heap";
-  if (heap == "php") return "the PHP heap";
-  if (heap == "ruby") return "the Ruby heap";
-  if (heap == "gcc") return "the GCC heap";
+  for (const auto& [name, text] : kOfLanguages) {
+    if (name == heap) return text;
+  }
   return heap;
+}
+
+// "jemalloc and the Go heap", where `article` is "the ".
+std::string list_text(const std::vector<std::string>& heaps, std::string_view article) {
+  std::string text;
+  for (const std::string& heap : heaps) {
+    const std::string_view name = noun(heap);
+    text += text.empty() ? "" : " and ";
+    if (name != heap) text += article;
+    text += name;
+  }
+  return text;
 }
 
 }  // namespace
 
 std::string heaps_text(const std::vector<std::string>& heaps) {
-  std::string text;
-  for (const std::string& heap : heaps) {
-    text += (text.empty() ? "" : " and ") + std::string(noun(heap));
-  }
-  return text;
+  return list_text(heaps, "the ");
+}
+
+std::string owner_text(const std::string& owner, const std::vector<InnerAllocator>& files) {
+  const auto found = std::ranges::find_if(
+      files, [&](const InnerAllocator& file) { return owner_of_file(file.file) == owner; });
+  return found == files.end() ? owner : owner + " (" + list_text(found->families, "") + ")";
 }
 
 std::vector<std::string> heap_remedies(const std::vector<std::string>& heaps,

@@ -38,6 +38,14 @@ constexpr bool is_owner_name(std::string_view name) {
   return true;
 }
 
+// The name of a file as an owner of memory, without directory and version: "libarrow" for
+// /usr/lib/libarrow.so.1200. Characters that no name may have become '_'; empty if
+// the path has no name. Names with another meaning in texts ("malloc", "data") get a '_' more.
+std::string owner_of_file(std::string_view path);
+// The same for the name of anonymous memory in /proc/PID/maps: "v8" for "[anon:v8]"; empty if it is
+// none.
+std::string owner_of_kernel_name(std::string_view name);
+
 // Appends an owner read from a file. Omits what cannot be: a name that is none or that is there
 // already, one owner too many, and more than `rest_bytes`, which it reduces by what it adds.
 void add_owner(std::string_view name, uint64_t bytes, uint64_t& rest_bytes,

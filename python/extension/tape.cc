@@ -46,6 +46,12 @@ class Tape {
   Table marks() const {
     return Table([place = place_] { return value_or_throw(open_marks(place)); });
   }
+  Table mapping_calls() const {
+    return Table([place = place_] { return value_or_throw(open_mapping_calls(place)); });
+  }
+  Table steering_calls() const {
+    return Table([place = place_] { return value_or_throw(open_steering_calls(place)); });
+  }
   Table sites() const {
     return Table([place = place_, cache = sites_] { return open_sites(cache->get(place)); });
   }
@@ -93,6 +99,8 @@ void add_tape(nb::module_& module) {
       .def("samples", &Tape::samples)
       .def("sample_owners", &Tape::sample_owners)
       .def("marks", &Tape::marks)
+      .def("mapping_calls", &Tape::mapping_calls)
+      .def("steering_calls", &Tape::steering_calls)
       .def("sites", &Tape::sites)
       .def("stacks", &Tape::stacks);
 }

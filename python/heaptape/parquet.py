@@ -18,7 +18,18 @@ from ._native import Error, Table
 from .report import Report
 from .tape import Tape
 
-TAPE_TABLES = ("tapes", "events", "blocks", "samples", "sample_owners", "marks", "sites", "stacks")
+TAPE_TABLES = (
+    "tapes",
+    "events",
+    "blocks",
+    "samples",
+    "sample_owners",
+    "marks",
+    "mapping_calls",
+    "steering_calls",
+    "sites",
+    "stacks",
+)
 REPORT_TABLES = ("runs", "timelines", "holes", "latencies", "counters")
 
 _BATCHES_PER_GROUP = 16  # 1,048,576 rows: a row group of Parquet, and the rows kept in memory

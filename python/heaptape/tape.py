@@ -83,6 +83,14 @@ class Tape:
         """The marks that `heaptape ctl PID mark NAME` set."""
         return self._tape.marks()
 
+    def mapping_calls(self) -> Table:
+        """The calls by which the program mapped memory itself, such as mmap."""
+        return self._tape.mapping_calls()
+
+    def steering_calls(self) -> Table:
+        """The calls by which the program steered its allocator, such as malloc_trim."""
+        return self._tape.steering_calls()
+
     def sites(self) -> Table:
         """One row for each site that asked for blocks; none for a tape without call stacks.
 

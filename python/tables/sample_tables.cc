@@ -1,4 +1,5 @@
-// Observations of the process while its calls were recorded: samples and marks.
+// All on a tape but its calls to malloc: samples, marks, calls that map memory or steer the
+// allocator.
 #include <functional>
 #include <numeric>
 #include <utility>
@@ -89,6 +90,54 @@ struct MarkRows : Batch {
   }
 };
 
+struct MappingRows : Batch {
+  Numbers<uint64_t> at{*this, "at"};
+  Numbers<uint32_t> thread{*this, "thread"};
+  Texts call{*this, "call"};
+  Numbers<uint64_t> begin{*this, "begin"};
+  Numbers<uint64_t> bytes{*this, "bytes"};
+  OptionalNumbers<uint64_t> protection{*this, "protection"};
+  OptionalNumbers<uint64_t> flags{*this, "flags"};
+  OptionalNumbers<uint64_t> advice{*this, "advice"};
+  OptionalNumbers<uint32_t> stack{*this, "stack"};
+
+  static std::vector<schema::MappingCall> take(schema::EventBatch& batch) {
+    return std::move(batch.mapped);
+  }
+  void put(const schema::MappingCall& one) {
+    at.put(one.event);
+    thread.put(one.thread);
+    call.put(schema::mapping_op_name(static_cast<uint64_t>(one.op)));
+    begin.put(one.range.begin);
+    bytes.put(one.range.bytes());
+    const bool maps = one.op == schema::MappingOp::kMap;
+    protection.put(one.detail & UINT32_MAX, maps || one.op == schema::MappingOp::kProtect);
+    flags.put(one.detail >> 32, maps);
+    advice.put(one.detail, one.op == schema::MappingOp::kAdvise);
+    stack.put_unless_0(one.stack);
+  }
+};
+
+struct SteeringRows : Batch {
+  Numbers<uint64_t> at{*this, "at"};
+  Numbers<uint32_t> thread{*this, "thread"};
+  Texts call{*this, "call"};
+  OptionalNumbers<int64_t> first{*this, "first"};
+  OptionalNumbers<int64_t> second{*this, "second"};
+
+  static std::vector<schema::SteeringCall> take(schema::EventBatch& batch) {
+    return std::move(batch.steering);
+  }
+  void put(const schema::SteeringCall& one) {
+    const schema::SteeringInfo info = schema::steering_info(one.op);
+    at.put(one.event);
+    thread.put(one.thread);
+    call.put(info.name);
+    first.put(one.first, info.arguments > 0);
+    second.put(one.second, info.arguments > 1);
+  }
+};
+
 // One row for each element of Rows::take(batch).
 template <typename Rows>
 class SeenSource : public TableSource<Rows> {
@@ -133,6 +182,12 @@ NewSource open_sample_owners(const TapePath& tape) {
 }
 NewSource open_marks(const TapePath& tape) {
   return open_seen<MarkRows>(tape);
+}
+NewSource open_mapping_calls(const TapePath& tape) {
+  return open_seen<MappingRows>(tape);
+}
+NewSource open_steering_calls(const TapePath& tape) {
+  return open_seen<SteeringRows>(tape);
 }
 
 }  // namespace heaptape::python

@@ -26,6 +26,8 @@ NewSource open_blocks(const TapePath& tape, std::shared_ptr<const TapeSites> sit
 NewSource open_samples(const TapePath& tape);
 NewSource open_sample_owners(const TapePath& tape);
 NewSource open_marks(const TapePath& tape);
+NewSource open_mapping_calls(const TapePath& tape);
+NewSource open_steering_calls(const TapePath& tape);
 // These two read `sites`, which may be null: then they have no rows.
 std::unique_ptr<Source> open_sites(std::shared_ptr<const TapeSites> sites);
 std::unique_ptr<Source> open_stacks(std::shared_ptr<const TapeSites> sites);

@@ -54,7 +54,7 @@ std::string ProcessInnerAllocators::raw_owner() const {
   const std::lock_guard lock(mutex_);
   for (const schema::InnerAllocator& file : files_) {
     if (std::ranges::find(file.families, "go") != file.families.end()) {
-      return owner_of_file(file.file);
+      return schema::owner_of_file(file.file);
     }
   }
   return "";

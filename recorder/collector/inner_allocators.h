@@ -23,7 +23,8 @@ class ProcessInnerAllocators {
   // A file counts once. More than kMostFiles are left out.
   void add(const schema::InnerAllocator& file);
   std::vector<schema::InnerAllocator> list() const;
-  // The owner_of_file() of one whose run-time makes its own system calls, as Go's does; or empty.
+  // The schema::owner_of_file() of one whose run-time makes its own system calls, as Go's does; or
+  // empty.
   std::string raw_owner() const;
   // The files that need no second look: while one is mapped, no other gets its inode. Call only
   // from the thread that runs look().

@@ -16,18 +16,10 @@ namespace heaptape::recorder {
 // A program or library, where its code is.
 struct CodeOwner {
   base::AddressRange code;
-  std::string owner;  // owner_of_file()
+  std::string owner;  // schema::owner_of_file()
 
   bool operator==(const CodeOwner&) const = default;
 };
-
-// The name of a file as an owner of memory, without directory and version: "libarrow" for
-// /usr/lib/libarrow.so.1200. What no name may have (schema::is_owner_name) becomes '_'; empty if
-// the path has no name. Names with another meaning in texts ("malloc", "data") get a '_' more.
-std::string owner_of_file(std::string_view path);
-// The same for the name of anonymous memory in /proc/PID/maps: "v8" for "[anon:v8]"; empty if it is
-// none.
-std::string owner_of_kernel_name(std::string_view name);
 
 // What owners need of a call that maps memory, or gives it back.
 struct MappingNote {

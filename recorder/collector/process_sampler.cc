@@ -400,7 +400,7 @@ std::vector<PrivateMapping> parse_private(std::string_view maps) {
     if (is_of_file && !is_data) return;
     if (is_data || is_behind_data) {
       mappings.push_back({line.range, schema::kDataOwner, false, is_data});
-    } else if (const std::string owner = owner_of_kernel_name(name); !owner.empty()) {
+    } else if (const std::string owner = schema::owner_of_kernel_name(name); !owner.empty()) {
       mappings.push_back({line.range, owner, true});
     } else if (name == "[heap]") {
       mappings.push_back({line.range, schema::kHeapOwner, false});
@@ -415,7 +415,7 @@ std::vector<CodeOwner> parse_code_owners(std::string_view maps) {
   std::vector<CodeOwner> owners;
   for_each_line(maps, [&owners](const MapsLine& line) {
     if (is_executable(line) && line.path.starts_with('/')) {
-      owners.push_back({line.range, owner_of_file(line.path)});
+      owners.push_back({line.range, schema::owner_of_file(line.path)});
     }
   });
   return owners;

@@ -146,6 +146,7 @@ bool attach_anew(uint32_t flags) {
   if ((flags & kSlotForked) != 0) description.pid = own_pid();
   // A parent without a visible pid is in another pid namespace.
   if (raw_syscall(SYS_getppid) == 0) description.flags |= kSlotForeignPids;
+  process.owes_settings = true;
   // Its code is unchanged.
   publish_process(session, claimed, process.serial, process.code_map);
   return true;

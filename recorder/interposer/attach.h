@@ -58,8 +58,9 @@ struct Process {
   std::atomic<uint64_t> serial;  // ProcessSlot::serial
   // ProcessSlot::code_map, as a thread last saw it: a forked child begins with it.
   std::atomic<uint64_t> code_map;
-  uint64_t first_code_map;  // at joining: its code that no dlclose unmaps
-  uint32_t recorder;        // its pid, see recorder_process.h
+  std::atomic<bool> owes_settings;  // its tape lacks the lasting_settings
+  uint64_t first_code_map;          // at joining: its code that no dlclose unmaps
+  uint32_t recorder;                // its pid, see recorder_process.h
 
   bool stamped() const { return (needs.load(std::memory_order_relaxed) & kNeedsStamps) != 0; }
 };

@@ -135,6 +135,16 @@ bool enter_segment(ThreadState& state) {
   return true;
 }
 
+// The call of the hook under way follows, and counts its own loss.
+void record_lasting_settings() {
+  lasting_settings.for_each([](schema::SteeringOp op, int64_t first, int64_t second) {
+    RecordWriter record(RecordOf::kOther);
+    if (!record.ok()) return;
+    put_steering(record, op, first, second);
+    record.publish_frame();
+  });
+}
+
 // The call of the hook under way.
 void count_lost_call(const ThreadState& state) {
   RingHeader& ring = *state.ring;
@@ -166,7 +176,9 @@ ThreadState* find_state() {
     return nullptr;
   }
   local.calls_until_look = 0;
-  return local.state = state;
+  local.state = state;
+  if (process.owes_settings.exchange(false)) record_lasting_settings();
+  return state;
 }
 
 void leave_thread_unrecorded() {

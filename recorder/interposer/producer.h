@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "recorder/interposer/attach.h"
+#include "recorder/interposer/lasting_settings.h"
 #include "recorder/interposer/stack_log.h"
 #include "recorder/ring/record.h"
 #include "recorder/ring/stamp.h"
@@ -61,7 +62,8 @@ void leave_thread_unrecorded();
 // The kind of a record, and whether losing it for lack of room is a loss.
 enum class RecordOf : uint8_t {
   kCall,
-  kOther,  // a frame, whose call follows and counts its own loss; a call that maps memory
+  // A frame or a setting, whose call follows and counts its own loss; a call that maps memory.
+  kOther,
 };
 
 // Like find_state(), with room for any record in the current segment; null if this one cannot be
@@ -165,15 +167,21 @@ template <bool kAligned>
     record_whole_release(op, block);
 }
 
-// After the call.
-inline void record_steering(schema::SteeringOp op, int64_t first, int64_t second) {
-  RecordWriter record;
-  if (!record.ok()) [[unlikely]]
-    return;
+inline void put_steering(RecordWriter& record, schema::SteeringOp op, int64_t first,
+                         int64_t second) {
   record.put(steering_word(op, record.stamped()));
   if (record.stamped()) record.put(take_stamp(process.session));
   record.put(static_cast<uint64_t>(first));
   record.put(static_cast<uint64_t>(second));
+}
+
+// After the call.
+inline void record_steering(schema::SteeringOp op, int64_t first, int64_t second) {
+  lasting_settings.note(op, first, second);
+  RecordWriter record;
+  if (!record.ok()) [[unlikely]]
+    return;
+  put_steering(record, op, first, second);
   record.publish();
 }
 

@@ -138,8 +138,9 @@ bool are_of_one_program(const ReportFigures& base, const ReportFigures& now) {
 // Memory that went to an allocator which only one of the tapes does not see.
 std::string unseen_text(const ReportFigures& base, const ReportFigures& now) {
   const auto only_in = [](const ReportFigures& one, const ReportFigures& other) {
-    for (const std::string& inner : one.unseen) {
-      if (std::ranges::find(other.unseen, inner) == other.unseen.end()) return inner;
+    for (const schema::InnerAllocator& inner : one.inner) {
+      if (std::ranges::find(other.inner, inner) != other.inner.end()) continue;
+      return schema::heaps_text(inner.families) + " inside " + base::quoted(inner.file);
     }
     return std::string();
   };

@@ -30,10 +30,11 @@ struct ReplayOptions {
   uint32_t samples = 256;       // points on the timeline, spread evenly over the events; at least 1
   uint64_t until = UINT64_MAX;  // stop after this many events
   std::vector<Action> actions = {};
-  std::vector<Moment> moments = {};  // to look at; none is behind the end
-  uint32_t heap_growths = 10;        // how many of the largest to keep
-  bool looks_first = false;          // at moments, before actions of the same place
-  bool keep_picture = false;         // of the last of them
+  std::vector<Moment> moments = {};                 // to look at; none is behind the end
+  std::vector<schema::ProcessSample> process = {};  // for the report: see find_moments()
+  uint32_t heap_growths = 10;                       // how many of the largest to keep
+  bool looks_first = false;                         // at moments, before actions of the same place
+  bool keep_picture = false;                        // of the last of them
   // What pins at each moment but marks, where placements say something: in cohorts, block by block.
   bool keep_pins = false;
   bool keep_pinning_blocks = false;

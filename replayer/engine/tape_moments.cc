@@ -136,6 +136,23 @@ class Samples {
       return apart_ns(a, *moment.time_ns) < apart_ns(b, *moment.time_ns);
     });
   }
+  // See find_moments().
+  std::vector<ProcessSample> timeline(uint64_t until) const {
+    std::vector<ProcessSample> known;
+    std::ranges::copy_if(list_, std::back_inserter(known), [until](const ProcessSample& one) {
+      return one.parts.malloc_bytes && one.event <= until;
+    });
+    if (known.size() <= kMostProcessSamples) return known;
+    std::vector<ProcessSample> thinned;
+    for (size_t i = 0; i < kMostProcessSamples; ++i) {
+      const auto place = [&](size_t stretch) {
+        return known.begin() + static_cast<long>(known.size() * stretch / kMostProcessSamples);
+      };
+      thinned.push_back(
+          *std::ranges::max_element(place(i), place(i + 1), {}, &ProcessSample::resident_bytes));
+    }
+    return thinned;
+  }
   bool any_before(uint64_t event) const { return !list_.empty() && list_.front().event <= event; }
   bool any_behind(uint64_t event) const { return !list_.empty() && list_.back().event > event; }
 
@@ -297,7 +314,8 @@ Result<Moment> find(schema::TapeReader& tape, const MomentRequest& request,
 }  // namespace
 
 Result<std::vector<Moment>> find_moments(schema::TapeReader& tape, uint64_t until,
-                                         const std::function<void(double)>& progress) {
+                                         const std::function<void(double)>& progress,
+                                         std::vector<ProcessSample>* process) {
   const uint64_t events = std::min(tape.events(), until);
   LiveProfile profile;
   ProfileFeed feed(profile);
@@ -322,6 +340,7 @@ Result<std::vector<Moment>> find_moments(schema::TapeReader& tape, uint64_t unti
     }
     moment.process = samples.nearest(moment);
   }
+  if (process != nullptr) *process = samples.timeline(events);
   HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
   return moments;
 }

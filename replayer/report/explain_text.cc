@@ -41,12 +41,13 @@ std::string heading(const schema::TapeReader& tape, const Explanation& explanati
   text += ": after " + call(moment.event) + " of " + base::counted(tape.events(), "call");
   if (moment.time_ns) text += format_text(", %.3f s", static_cast<double>(*moment.time_ns) / 1e9);
   text += "\n";
+  const auto inner =
+      tape.summary() ? tape.summary()->inner_allocators : std::vector<schema::InnerAllocator>();
   if (moment.process && moment.process->parts.malloc_bytes) {
-    text += "process: " + schema::memory_text(*moment.process) + "\n";
+    text += "process: " + schema::memory_text(*moment.process, inner) + "\n";
   }
-  const std::string inner =
-      tape.summary() ? schema::inner_calls_text(tape.summary()->inner_allocators) : "";
-  return inner.empty() ? text : text + "not seen: " + inner + "\n";
+  const std::string unseen = schema::inner_calls_text(inner);
+  return unseen.empty() ? text : text + "not seen: " + unseen + "\n";
 }
 
 // Live and slack bytes follow the program's requests, as in reports: new(0), say, asks the

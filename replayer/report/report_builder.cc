@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/display_text.h"
+#include "replayer/report/process_fields.h"
 #include "replayer/report/run_fields.h"
 #include "replayer/report/site_fields.h"
 #include "replayer/report/state_fields.h"
@@ -163,6 +164,7 @@ base::Result<BuiltReport> build(const schema::TapeReader& tape, const std::vecto
   }
   auto moments = report.initMoments(static_cast<unsigned>(options.moments.size()));
   for (unsigned i = 0; i < moments.size(); ++i) set_moment(moments[i], options.moments[i]);
+  if (!options.process.empty()) set_process_timeline(report.initProcess(), options.process);
   auto list = report.initRuns(static_cast<unsigned>(runs.size()));
   for (unsigned i = 0; i < list.size(); ++i) set_run(list[i], runs[i], options);
   for (const RunResult& run : runs) {

@@ -32,6 +32,7 @@ void set_inner_allocators(Out out, const std::vector<schema::InnerAllocator>& fi
   auto list = out.initInnerAllocators(static_cast<unsigned>(files.size()));
   for (unsigned i = 0; i < list.size(); ++i) {
     list[i].setFile(files[i].file);
+    list[i].setOwner(schema::owner_of_file(files[i].file));
     auto families = list[i].initFamilies(static_cast<unsigned>(files[i].families.size()));
     for (unsigned j = 0; j < families.size(); ++j) families.set(j, files[i].families[j]);
     const auto known = schema::heap_remedies(files[i].families, files[i].file);

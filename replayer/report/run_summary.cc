@@ -37,7 +37,8 @@ std::string live_text(const schema::ReportFigures& report, const schema::MomentF
 }
 
 // The process around it, if its parts are known.
-std::string process_line(const schema::MomentFigures& moment) {
+std::string process_line(const schema::MomentFigures& moment,
+                         const std::vector<schema::InnerAllocator>& inner) {
   if (!moment.process || !moment.process->malloc_bytes) return "";
   const schema::ProcessFigures& process = *moment.process;
   const bool is_before = process.time_ns <= moment.time_ns;
@@ -50,7 +51,7 @@ std::string process_line(const schema::MomentFigures& moment) {
   }
   return text + ": " +
          schema::memory_text(process.anonymous_bytes, process.malloc_bytes, process.stack_bytes,
-                             process.owners) +
+                             process.owners, inner) +
          "\n";
 }
 
@@ -191,7 +192,7 @@ std::string moment_lines(const schema::ReportFigures& report) {
       continue;
     }
     text += ": #" + base::grouped(moment.at) + time_text(moment) + live_text(report, moment) +
-            "\n" + process_line(moment);
+            "\n" + process_line(moment, report.inner);
   }
   return text;
 }

@@ -1,5 +1,6 @@
 #include "replayer/report/state_fields.h"
 
+#include "replayer/report/process_fields.h"
 #include "replayer/text/metric_text.h"
 
 #include <algorithm>
@@ -53,27 +54,6 @@ void set_moment(wire::Moment::Builder out, const Moment& moment) {
   out.setAt(moment.event);
   out.setTimeNs(moment.time_ns.value_or(0));
   if (moment.process) set_process(out.initProcess(), *moment.process);
-}
-
-void set_process(wire::SampledProcess::Builder out, const schema::ProcessSample& process) {
-  out.setAt(process.event);
-  out.setTimeNs(process.time_ns);
-  out.setAnonymousBytes(process.resident_bytes);
-  out.setFileBytes(process.parts.file_bytes);
-  out.setSharedBytes(process.parts.shared_bytes);
-  out.setHugeBytes(process.parts.huge_bytes);
-  if (!process.parts.malloc_bytes) return;
-  auto parts = out.initAnonymous();
-  parts.setMallocBytes(*process.parts.malloc_bytes);
-  parts.setBesideMallocBytes(process.resident_bytes - *process.parts.malloc_bytes);
-  parts.setStackBytes(process.parts.stack_bytes.value_or(0));
-  const std::vector<schema::OwnedMemory>& owners = process.parts.owners;
-  if (owners.empty()) return;
-  auto list = parts.initOwners(static_cast<unsigned>(owners.size()));
-  for (unsigned i = 0; i < list.size(); ++i) {
-    list[i].setOwner(owners[i].owner);
-    list[i].setBytes(owners[i].bytes);
-  }
 }
 
 void set_state(wire::State::Builder out, const Snapshot& state, const Account* account) {

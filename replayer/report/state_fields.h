@@ -14,7 +14,6 @@ namespace heaptape::replayer {
 double fragmentation(uint64_t live_bytes, uint64_t committed_bytes);
 
 void set_moment(schema::wire::Moment::Builder out, const Moment& moment);
-void set_process(schema::wire::SampledProcess::Builder out, const schema::ProcessSample& process);
 void set_holes(schema::wire::Holes::Builder out, const HoleStats& holes);
 
 // Sets all but the facts about blocks, which set_blocks() adds. `account` may be null.

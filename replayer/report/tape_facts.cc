@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "base/display_text.h"
+#include "replayer/report/process_fields.h"
 #include "replayer/report/run_fields.h"
 #include "replayer/report/state_fields.h"
 #include "replayer/text/metric_text.h"

@@ -37,12 +37,16 @@ void set_stats(wire::TapeStats::Builder stats, const schema::TapeReader& tape,
       names[i].setName(base::valid_utf8(threads[i].name));
     }
   }
+  const auto set_calls = [](auto list, const std::vector<NamedCalls>& calls) {
+    for (unsigned i = 0; i < list.size(); ++i) {
+      list[i].setOp(calls[i].name);
+      list[i].setCount(calls[i].count);
+    }
+  };
   const std::vector<NamedCalls> calls = calls_by_name(counts);
-  auto list = stats.initCalls(static_cast<unsigned>(calls.size()));
-  for (unsigned i = 0; i < list.size(); ++i) {
-    list[i].setOp(calls[i].name);
-    list[i].setCount(calls[i].count);
-  }
+  set_calls(stats.initCalls(static_cast<unsigned>(calls.size())), calls);
+  const std::vector<NamedCalls> beside = calls_beside_malloc(counts);
+  set_calls(stats.initCallsBesideMalloc(static_cast<unsigned>(beside.size())), beside);
   stats.setFailedCalls(counts.resolver.skipped().failed_calls);
   stats.setNullFrees(counts.null_frees);
   stats.setUnknownFrees(counts.resolver.skipped().unknown_frees);
@@ -74,8 +78,8 @@ base::Status resolve_all(schema::TapeReader& tape, uint64_t until, SlotResolver&
         if (left == 0) return false;
         HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, std::min<uint64_t>(kBatchEvents, left)));
         left -= batch.events.size();
-        // Behind the last call, a program may map memory.
-        return !batch.events.empty() || !batch.mapped.empty();
+        // A program may also map memory, or steer its allocator, behind its last call.
+        return !batch.events.empty() || !batch.mapped.empty() || !batch.steering.empty();
       });
   struct Resolved {
     schema::EventBatch read;
@@ -112,6 +116,8 @@ base::Status count_tape(schema::TapeReader& tape, TapeCounts& counts,
       counts.null_frees +=
           event.freed_address == 0 && schema::op_info(event.op).kind == schema::OpKind::kRelease;
     }
+    for (const auto& call : read.mapped) ++counts.mapping_calls[static_cast<uint8_t>(call.op)];
+    for (const auto& call : read.steering) ++counts.steering_calls[static_cast<uint8_t>(call.op)];
     counts.profile.add(read, resolved.first_event, resolved.ops);
     if (stacks != nullptr) stacks->add(read, resolved.first_event, resolved.ops);
   };
@@ -133,6 +139,20 @@ std::vector<NamedCalls> calls_by_name(const TapeCounts& counts) {
     if (counts.calls[stored] == 0) continue;
     named.push_back({schema::op_info(static_cast<schema::Op>(stored)).name, counts.calls[stored]});
   }
+  return named;
+}
+
+std::vector<NamedCalls> calls_beside_malloc(const TapeCounts& counts) {
+  std::vector<NamedCalls> named;
+  const auto add = [&named](const auto& calls, auto name_of) {
+    for (size_t stored = 0; stored < calls.size(); ++stored) {
+      if (calls[stored] != 0) named.push_back({name_of(stored), calls[stored]});
+    }
+  };
+  add(counts.mapping_calls, schema::mapping_op_name);
+  add(counts.steering_calls, [](size_t stored) {
+    return schema::steering_info(static_cast<schema::SteeringOp>(stored)).name;
+  });
   return named;
 }
 

@@ -22,6 +22,9 @@ struct TapeCounts {
   explicit TapeCounts(uint64_t run_calls) : resolver(run_calls) {}
 
   std::array<uint64_t, schema::kOpLimit> calls{};  // by stored value of the op
+  // Calls that map memory beside malloc, or steer the allocator: by stored value of their ops.
+  std::array<uint64_t, UINT8_MAX + 1> mapping_calls{};
+  std::array<uint64_t, UINT8_MAX + 1> steering_calls{};
   uint64_t null_frees = 0;
   SlotResolver resolver;
   TapeProfile profile;
@@ -44,6 +47,8 @@ struct NamedCalls {
 };
 // The ops that occur, in the order of their stored values.
 std::vector<NamedCalls> calls_by_name(const TapeCounts& counts);
+// The calls that are no events.
+std::vector<NamedCalls> calls_beside_malloc(const TapeCounts& counts);
 
 // The sites of the calls, for a tape with call stacks.
 struct NamedCallers {

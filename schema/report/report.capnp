@@ -26,6 +26,7 @@ struct Report {
   runs @2 :List(Run);
   moments @3 :List(Moment);  # found on the tape, by call
   program @4 :ProgramInfo;   # absent if all runs failed
+  process @5 :ProcessTimeline;  # absent if no sample says which part is malloc's
 }
 
 struct Moment {
@@ -33,6 +34,22 @@ struct Moment {
   at @1 :UInt64;     # after so many calls
   timeNs @2 :UInt64; # since the recording began; 0 if the tape has no times
   process @3 :SampledProcess;  # nearest to it; absent if it was not sampled
+}
+
+# Who had the anonymous memory of the process, over time: one entry per sample in each array. Where
+# there are many samples, evenly many in a row count as one: that with most anonymous memory.
+struct ProcessTimeline {
+  at @0 :List(UInt64);              # after so many calls
+  timeNs @1 :List(UInt64);          # since the recording began
+  anonymousBytes @2 :List(UInt64);  # of each sample, like the next three
+  mallocBytes @3 :List(UInt64);
+  stackBytes @4 :List(UInt64);
+  owners @5 :List(Owner);           # with most bytes in a sample first; the rest is not listed
+
+  struct Owner {
+    owner @0 :Text;                 # as in SampledProcess
+    bytes @1 :List(UInt64);
+  }
 }
 
 # The memory of the recorded process, whatever the allocator, when it was sampled.
@@ -113,6 +130,7 @@ struct InnerAllocator {
   file @0 :Text;
   families @1 :List(Text);  # "jemalloc", "mimalloc", "tcmalloc", "pymalloc", "go", "java", "v8", "php", "ruby", "gcc"
   remedies @2 :List(Text);  # what a user can do to see or to bound that memory
+  owner @3 :Text;           # the file's name among the owners of memory: SampledProcess
 }
 
 # The stacks of a tape as one tree, for flame graphs: functions below their callers.
@@ -498,6 +516,7 @@ struct TapeStats {
   sites @22 :TapeSites;          # absent if the tape has no stacks
   import @23 :ImportFacts;       # absent if the tape was recorded
   innerAllocators @24 :List(InnerAllocator);
+  callsBesideMalloc @25 :List(Calls);  # that map memory or steer the allocator: no events
 
   struct Thread {
     id @0 :UInt32;  # the process's own number

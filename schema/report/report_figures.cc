@@ -276,8 +276,7 @@ ReportFigures report_figures(wire::Report::Reader report, const TextPart& text) 
   for (const auto inner : report.getTape().getInnerAllocators()) {
     std::vector<std::string> families;
     for (const auto family : inner.getFamilies()) families.push_back(text_of(family));
-    figures.unseen.push_back(heaps_text(families) + " inside " +
-                             base::quoted(text_of(inner.getFile())));
+    figures.inner.push_back({text_of(inner.getFile()), std::move(families)});
     for (const auto remedy : inner.getRemedies()) {
       std::string one = text_of(remedy);
       if (std::ranges::find(figures.remedies, one) != figures.remedies.end()) continue;

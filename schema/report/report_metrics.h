@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "schema/heap_remedies.h"
 #include "schema/owned_memory.h"
 #include "schema/report/cohort_figures.h"
 #include "schema/report/site_figures.h"
@@ -120,10 +121,9 @@ struct ReportFigures {
   std::string tape_path;
   uint64_t tape_events = 0;
   std::vector<RunFigures> runs;
-  uint64_t tape_threads = 0;      // 0 if the tape was not finished
-  std::string tape_command = "";  // of the recorded program; empty in older reports
-  // "jemalloc inside '/usr/bin/ruff'": calls to it are not on the tape.
-  std::vector<std::string> unseen = {};
+  uint64_t tape_threads = 0;               // 0 if the tape was not finished
+  std::string tape_command = "";           // of the recorded program; empty in older reports
+  std::vector<InnerAllocator> inner = {};  // their calls are not on the tape
   std::vector<std::string> remedies = {};  // what a user can do about that memory
   std::vector<MomentFigures> moments = {};
   std::optional<ProcessFigures> largest = {};  // the sample with most anonymous memory

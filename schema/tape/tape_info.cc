@@ -2,7 +2,6 @@
 
 #include "base/display_text.h"
 #include "base/number_text.h"
-#include "schema/heap_remedies.h"
 #include "schema/tape/malloc_library.h"
 
 namespace heaptape::schema {
@@ -13,7 +12,8 @@ constexpr uint64_t kNamedShare = 20;
 
 // " + libarrow 186 MiB + stacks 1.50 MiB + other 106 MiB". Invariant: the parts are `beside_bytes`.
 std::string owners_text(uint64_t beside_bytes, std::optional<uint64_t> stack_bytes,
-                        const std::vector<OwnedMemory>& owners) {
+                        const std::vector<OwnedMemory>& owners,
+                        const std::vector<InnerAllocator>& inner) {
   std::string text;
   uint64_t other_bytes = beside_bytes;
   const auto add = [&](const std::string& name, uint64_t bytes) {
@@ -21,7 +21,9 @@ std::string owners_text(uint64_t beside_bytes, std::optional<uint64_t> stack_byt
     other_bytes -= bytes;
   };
   for (size_t i = 0; i < owners.size() && i < kMostNamedOwners; ++i) {
-    if (owners[i].bytes >= beside_bytes / kNamedShare) add(owners[i].owner, owners[i].bytes);
+    if (owners[i].bytes >= beside_bytes / kNamedShare) {
+      add(base::display_text(owner_text(owners[i].owner, inner)), owners[i].bytes);
+    }
   }
   if (stack_bytes) add("stacks", *stack_bytes);
   return other_bytes == 0 ? text : text + " + other " + base::bytes_text(other_bytes);
@@ -88,21 +90,21 @@ const char* describe(EndReason reason) {
 }
 
 std::string memory_text(uint64_t anonymous_bytes, std::optional<uint64_t> malloc_bytes,
-                        std::optional<uint64_t> stack_bytes,
-                        const std::vector<OwnedMemory>& owners) {
+                        std::optional<uint64_t> stack_bytes, const std::vector<OwnedMemory>& owners,
+                        const std::vector<InnerAllocator>& inner) {
   std::string text = base::bytes_text(anonymous_bytes) + " anonymous";
   if (!malloc_bytes) return text + ", of which malloc's part is not known";
   const uint64_t beside_bytes = anonymous_bytes - *malloc_bytes;
   text += " = malloc " + base::bytes_text(*malloc_bytes);
-  if (!owners.empty()) return text + owners_text(beside_bytes, stack_bytes, owners);
+  if (!owners.empty()) return text + owners_text(beside_bytes, stack_bytes, owners, inner);
   const std::string stacks =
       stack_bytes ? " (stacks " + base::bytes_text(*stack_bytes) + ")" : std::string();
   return text + " + beside malloc " + base::bytes_text(beside_bytes) + stacks;
 }
 
-std::string memory_text(const ProcessSample& sample) {
+std::string memory_text(const ProcessSample& sample, const std::vector<InnerAllocator>& inner) {
   return memory_text(sample.resident_bytes, sample.parts.malloc_bytes, sample.parts.stack_bytes,
-                     sample.parts.owners);
+                     sample.parts.owners, inner);
 }
 
 std::string inner_calls_text(const std::vector<InnerAllocator>& files) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "schema/heap_remedies.h"
 #include "schema/tape/event.h"
 
 namespace heaptape::schema {
@@ -148,20 +149,12 @@ inline constexpr size_t kMostThreadsListed = size_t{1} << 16;
 // up to four owners that have at least a twentieth of what is beside malloc; without owners "332
 // MiB anonymous = malloc 39.0 MiB + beside malloc 293 MiB (stacks 1.50 MiB)". `malloc_bytes` is at
 // most `anonymous_bytes`, `stack_bytes` at most the rest, and `owners` have at most the rest of
-// that; nothing: not known.
+// that; nothing: not known. An owner that is one of the files `inner` has their heaps behind its
+// name: "python3.11 (pymalloc) 33.0 MiB".
 std::string memory_text(uint64_t anonymous_bytes, std::optional<uint64_t> malloc_bytes,
-                        std::optional<uint64_t> stack_bytes,
-                        const std::vector<OwnedMemory>& owners);
-std::string memory_text(const ProcessSample& sample);
-
-// A program or library with allocators inside, for calls of its own that no preloaded library sees:
-// inner_heaps.h.
-struct InnerAllocator {
-  std::string file;                   // its path, as the process had it mapped
-  std::vector<std::string> families;  // at least one
-
-  bool operator==(const InnerAllocator&) const = default;
-};
+                        std::optional<uint64_t> stack_bytes, const std::vector<OwnedMemory>& owners,
+                        const std::vector<InnerAllocator>& inner);
+std::string memory_text(const ProcessSample& sample, const std::vector<InnerAllocator>& inner);
 
 // "calls to jemalloc inside '/usr/bin/ruff' and to allocators inside 2 other files"; empty if there
 // are no files.

@@ -116,6 +116,25 @@ void write_facts(const std::string& path) {
   EXPECT_TRUE((*writer)->finish(summary).ok());
 }
 
+// A process that grows beside malloc.
+void write_owned(const std::string& path) {
+  constexpr uint64_t kMiB = 1 << 20;
+  const auto writer = schema::TapeWriter::create(path, sample_header());
+  ASSERT_TRUE(writer.ok());
+  for (uint64_t i = 1; i <= 4; ++i) {
+    (*writer)->append(malloc_event(100 * i, 0x10000 * i));
+    (*writer)->add_time(i * 1'000'000'000);
+    schema::ProcessParts parts = {i * kMiB};
+    parts.stack_bytes = kMiB;
+    parts.owners = {{"python3.11", 2 * i * kMiB}, {"libarrow", 3 * kMiB}};
+    if (i == 4) parts.owners.pop_back();
+    (*writer)->add_sample({0, i * 1'000'000'000, 20 * kMiB, {}, parts});
+  }
+  schema::TapeSummary summary;
+  summary.inner_allocators = {{"/usr/bin/python3.11", {"pymalloc"}}};
+  EXPECT_TRUE((*writer)->finish(summary).ok());
+}
+
 // Of a trace that lacks nearly everything.
 void write_imported(const std::string& path) {
   schema::TapeHeader header;
@@ -174,6 +193,7 @@ int main(int argc, char** argv) {
   heaptape::tests::write_process(folder + "/process.tape");
   heaptape::tests::write_lossy(folder + "/lossy.tape");
   heaptape::tests::write_facts(folder + "/facts.tape");
+  heaptape::tests::write_owned(folder + "/owned.tape");
   heaptape::tests::write_imported(folder + "/imported.tape");
   heaptape::tests::write_hostile(folder + "/hostile.tape");
   return testing::Test::HasFailure() ? 1 : 0;

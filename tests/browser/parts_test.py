@@ -14,6 +14,7 @@ from .page_numbers import TEXTS
 if not browser.missing():
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.wait import WebDriverWait
 
 PARTS = ["sizes", "lifetimes", "buffers", "holes", "heap-growths", "latency", "curves", "counters", "fidelity"]
 
@@ -58,6 +59,7 @@ class Parts(Pages):
             "imported": Made(cls.folder, "imported", cls.folder / "imported.tape", "-a", "glibc", "-a", "model:slabs"),
             "lossy": Made(cls.folder, "lossy", cls.folder / "lossy.tape", *models),
             "owners": Made(cls.folder, "owners", cls.folder / "facts.tape", "-a", "model:ptmalloc"),
+            "owned": Made(cls.folder, "owned", cls.folder / "owned.tape", "-a", "model:ptmalloc"),
             "torn": Made(cls.folder, "torn", cls.make_torn(), "-a", "model:ptmalloc"),
         }
 
@@ -343,6 +345,29 @@ class Parts(Pages):
         for path, value in self.run_script("[...document.querySelectorAll('#process [data-path]')].map((one) => [one.dataset.path, one.dataset.value])"):
             self.assertEqual(at_path(self.pages["owners"].report, path), int(value), path)
         self.assert_no_complaint()
+
+    def test_of_the_process_have_a_chart_of_its_owners(self):
+        self.show("owned")
+        self.open("process")
+        plot = WebDriverWait(self.driver, browser.PATIENCE).until(
+            lambda driver: driver.find_element(By.CSS_SELECTOR, "#process .plot:has(canvas)"))
+        values = lambda: self.run_script("""[...document.querySelectorAll('#process .value')].map((one) =>
+            [...one.children].map((part) => part.textContent).filter(Boolean).join(' '))""")
+        plot.send_keys(Keys.ARROW_RIGHT)
+        self.assertEqual(values(), ["malloc 1.00 MiB", "python3.11 (pymalloc) 2.00 MiB", "libarrow 3.00 MiB", "stacks of threads 1.00 MiB", "other 13.0 MiB"])
+        for _ in range(10):
+            plot.send_keys(Keys.SHIFT, Keys.ARROW_RIGHT)
+        self.assertEqual(values(), ["malloc 4.00 MiB", "python3.11 (pymalloc) 8.00 MiB", "libarrow 0 B", "stacks of threads 1.00 MiB", "other 7.00 MiB"])
+        self.assertIn("cursor at 4 s", self.driver.find_element(By.CSS_SELECTOR, "#process [role=status]").text)
+        timeline = self.pages["owned"].report["process"]
+        self.assertEqual([one["owner"] for one in timeline["owners"]], ["python3.11", "libarrow"])
+        self.assertEqual(timeline["timeNs"], [second * 10**9 for second in range(1, 5)])
+        self.assert_no_complaint()
+
+    def test_of_the_process_have_no_chart_of_one_sample(self):
+        self.show("owners")
+        self.open("process")
+        self.assertEqual(self.run_script("document.querySelectorAll('#process .plot').length"), 0)
 
     def test_of_growths_say_how_each_came_and_went(self):
         self.keep("process")

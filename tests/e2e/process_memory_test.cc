@@ -136,6 +136,16 @@ TEST_F(ProcessMemory, OfMallocIsNotThatOfItsLibrary) {
   EXPECT_EQ(parts["libjemalloc"], 0u);
 }
 
+// In its operator new, which no hook of malloc encloses, too.
+TEST_F(ProcessMemory, OfOperatorNewIsNotThatOfItsLibrary) {
+  const Ended ended = record(CommandLine{.words = {target_path("large_new")},
+                                         .environment = {"LD_PRELOAD=libjemalloc.so.2"}});
+  ASSERT_EQ(ended.status, 0) << ended.describe();
+  const std::string calls = dump();
+  EXPECT_NE(calls.find(" new[](20971520)"), std::string::npos) << calls;
+  EXPECT_EQ(calls.find("mmap("), std::string::npos) << calls;
+}
+
 TEST_F(ProcessMemory, IsMappedByCallsThatTheTapeHas) {
   ASSERT_EQ(record({target_path("mappings")}).status, 0);
   const std::string calls = dump();
@@ -269,7 +279,7 @@ TEST_F(ProcessMemory, IsNotThatOfAProgramThatItExecuted) {
 TEST_F(ProcessMemory, IsTheSameWhereverItIsTold) {
   record_program("8", "4", "30");
   const schema::ProcessSample sample = largest();
-  const std::string words = schema::memory_text(sample);
+  const std::string words = schema::memory_text(sample, {});
   EXPECT_EQ(manifest().processes.at(0).largest_sample, sample);
   EXPECT_NE(output("info", {}).find("\nmemory     " + words), std::string::npos);
   const std::string replay = output("replay", {"-a", "recorded", "-a", "model:ptmalloc"});

@@ -93,6 +93,22 @@ TEST_F(StatsCommand, WritesCsvBesideWhatItPrints) {
   EXPECT_NE(tests::read_bytes(csv).find("\nlifetimeNs,3968,4031,1,,0.5\n"), std::string::npos);
 }
 
+TEST_F(StatsCommand, CountsCallsBesideMalloc) {
+  using schema::MappingOp;
+  auto writer = schema::TapeWriter::create(tape_, tests::sample_header());
+  (*writer)->add_mapping_call({.op = MappingOp::kMap, .range = {0x100000, 0x104000}});
+  (*writer)->append(malloc_event(100, kA));
+  (*writer)->add_mapping_call({.op = MappingOp::kMap, .range = {0x200000, 0x204000}});
+  (*writer)->add_mapping_call({.op = MappingOp::kGrowBreak, .range = {0x300000, 0x304000}});
+  (*writer)->add_steering({.op = schema::SteeringOp::kMallocTrim});
+  ASSERT_TRUE((*writer)->finish({}).ok());
+  expect({}, {"\nbeside: mmap                                2\n",
+              "\nbeside: brk+                                1\n",
+              "\nbeside: malloc_trim                         1\n"});
+  expect({"--json"}, {R"("callsBesideMalloc": [{"op": "mmap", "count": 2}, )"
+                      R"({"op": "brk+", "count": 1}, {"op": "malloc_trim", "count": 1}])"});
+}
+
 TEST_F(StatsCommand, DoesNotWriteCsvOverTheTape) {
   write();
   expect_refusal(run({"heaptape", "stats", tape_, "--csv", tape_}), "is the tape");

@@ -145,6 +145,18 @@ TEST_F(SteeringRecorded, SettingsAreShownAndCanBeDropped) {
   EXPECT_EQ(steering(dir_.file("b")), (Words{"malloc_trim(0)"}));
 }
 
+// It has its parent's heap as its parent set it up.
+TEST_F(SteeringRecorded, SetsUpAForkedChild) {
+  record_program("steering", {"forked"});  // the child makes most calls
+  EXPECT_EQ(steering(dir_.file("r.tape")).size(), 3u);
+  EXPECT_EQ(steering(), Words{"mallopt(M_MMAP_THRESHOLD, 65536)"});
+  EXPECT_TRUE(heaptape({"dump", tape_}).starts_with("0 t0 mallopt("));
+  const auto steered = replay_run(dir_, tape_, "glibc");
+  const auto plain = replay_run(dir_, tape_, "glibc", {"--steer", "off"});
+  EXPECT_LT(count_of(steered, "end.residentBytes"), 10'000'000u);
+  EXPECT_GT(count_of(plain, "end.residentBytes"), 80'000'000u);
+}
+
 // A part begins with the settings that last; calls made once before it are gone.
 TEST_F(SteeringRecorded, SetsUpAPartOfATape) {
   record_program("steering", {"threshold"});

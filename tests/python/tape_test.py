@@ -171,6 +171,28 @@ def test_owners_of_samples_are_those_of_the_facts(tool, tmp_path):
     assert owners == largest["anonymous"].get("owners", [])
 
 
+def test_calls_beside_malloc_are_those_of_the_dump(tool, tmp_path):
+    tape = tmp_path / "a.tape"
+    program = "import ctypes, mmap; mmap.mmap(-1, 12288).madvise(4); ctypes.CDLL(None).malloc_trim(7)"
+    tool("record", "-o", tape, "--", "/usr/bin/python3", "-c", program)
+    dumped = [json.loads(line) for line in tool("dump", "--format", "ndjson", tape).splitlines()]
+    mapped = rows(heaptape.Tape(tape).mapping_calls())
+    assert [(row["at"], row["thread"], row["call"], row["begin"], row["bytes"]) for row in mapped] == [
+        (one["n"], one["thread"], one["mapping"], one["begin"], one["bytes"])
+        for one in dumped
+        if "mapping" in one
+    ]
+    for name in ("protection", "flags", "advice"):
+        assert [row[name] for row in mapped] == [one.get(name) for one in dumped if "mapping" in one]
+    own = [row for row in mapped if row["bytes"] == 12288]
+    assert [row["call"] for row in own] == ["mmap", "madvise", "munmap"]
+    assert (own[0]["protection"], own[0]["advice"]) == (3, None)
+    assert (own[1]["advice"], own[1]["flags"], own[1]["protection"]) == (4, None, None)
+    steered = rows(heaptape.Tape(tape).steering_calls())
+    assert [(row["call"], row["first"], row["second"]) for row in steered] == [("malloc_trim", 7, None)]
+    assert steered[0]["at"] == next(one["n"] for one in dumped if "steering" in one)
+
+
 def test_samples_of_older_tapes_have_no_owners():
     assert rows(heaptape.Tape(ROOT / "tests/golden/tape-v2-rich.tape").sample_owners()) == []
 

@@ -81,6 +81,19 @@ void write_names(JsonWriter& out, const std::vector<size_t>& rows, const RankedS
   out.list(modules);
 }
 
+void write_owners_with_heaps(JsonWriter& out, const std::vector<schema::InnerAllocator>& files) {
+  out.name("ownersWithHeaps");
+  out.open_list();
+  for (const schema::InnerAllocator& file : files) {
+    const std::string owner = schema::owner_of_file(file.file);
+    out.open_object();
+    out.field("owner", owner);
+    out.field("text", base::display_text(schema::owner_text(owner, files)));
+    out.close_object();
+  }
+  out.close_list();
+}
+
 }  // namespace
 
 void write_tape(JsonWriter& out, const schema::TapeReader& tape) {
@@ -100,6 +113,7 @@ void write_tape(JsonWriter& out, const schema::TapeReader& tape) {
   out.field("unrepairedInversions", summary.losses.unrepaired_inversions);
   out.field("lostRanges", summary.losses.lost_ranges);
   out.field("unseen", schema::inner_calls_text(summary.inner_allocators));
+  write_owners_with_heaps(out, summary.inner_allocators);
   out.field("importedFrom", base::display_text(header.origin.format));
   out.field("lacks", base::name_list(schema::absent_names(header.origin)));
   out.close_object();

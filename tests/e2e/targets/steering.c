@@ -1,11 +1,13 @@
 /* steering WHAT: tells glibc's malloc what to do, makes and frees 100 MB between blocks that stay,
    and says how many bytes of memory that took and left. WHAT is any of
-   threshold, pad, fast, perturb, unmapped, trim, keep (a trim that keeps 4 MB), refused, none. */
+   threshold, pad, fast, perturb, unmapped, trim, keep (a trim that keeps 4 MB), refused, none,
+   forked (as threshold, and a child does the rest). */
 #include <errno.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { BLOCKS = 1000, BLOCK_BYTES = 100000 };
@@ -39,6 +41,12 @@ int main(int count, char** arguments) {
   if (is(what, "unmapped") && mallopt(M_MMAP_MAX, 0) != 1) return 1;
   if (is(what, "refused") && mallopt(M_MXFAST, 1000) != 0) return 1;
   if (errno != 77) return 2;
+  if (is(what, "forked")) {
+    mallopt(M_MMAP_THRESHOLD, 1000);
+    mallopt(M_MMAP_THRESHOLD, 65536);
+    malloc_trim(0);
+    if (fork() != 0) return wait(NULL) < 0;
+  }
   for (int i = 0; i < BLOCKS; ++i) {
     blocks[i] = malloc(BLOCK_BYTES + i);
     memset(blocks[i], 1, BLOCK_BYTES);

@@ -14,6 +14,15 @@ TEST(HeapsText, NamesAllOfThem) {
   EXPECT_EQ(heaps_text({"of tomorrow"}), "of tomorrow");
 }
 
+TEST(OwnerText, HasTheHeapsOfItsFile) {
+  const std::vector<InnerAllocator> files = {{"/usr/bin/node", {"v8"}},
+                                             {"/usr/lib/libarrow.so.12", {"jemalloc", "go"}}};
+  EXPECT_EQ(owner_text("node", files), "node (V8 heap)");
+  EXPECT_EQ(owner_text("libarrow", files), "libarrow (jemalloc and Go heap)");
+  EXPECT_EQ(owner_text("libarro", files), "libarro");
+  EXPECT_EQ(owner_text("node", {}), "node");
+}
+
 TEST(HeapRemedies, DependOnTheFile) {
   EXPECT_EQ(heap_remedies({"php"}, "/usr/bin/php8.2"),
             Texts{"USE_ZEND_ALLOC=0 makes PHP call malloc"});

@@ -26,15 +26,14 @@
       this.series = series;
       this.lines = linesOf(series);
       this.plot = element("div", {class: "plot", tabindex: "0", role: "img", onkeydown: (event) => view.key(event),
-                                  "aria-label": this.title() + " of each run; arrows move the cursor, + and - zoom"});
+                                  "aria-label": this.title() + (this.series.isStacked ? "" : " of each run") + "; arrows move the cursor, + and - zoom"});
       this.values = element("div", {class: "values"});
       this.figure = element("figure", {class: "chart", "data-metric": series.metric},
                             element("figcaption", {}, element("span", {class: "title", text: this.title()})),
                             this.values, this.plot);
     }
     title() {
-      if (this.series.isProcess) return "Resident memory of the recorded process";
-      return WORDS[this.series.metric] || this.series.metric;
+      return this.series.title || WORDS[this.series.metric] || this.series.metric;
     }
     // Call it once the figure is on the page.
     draw() {
@@ -48,6 +47,8 @@
       return {
         labels: ["x", ...this.lines.map((one) => "line " + one.run)],
         ...this.look(),
+        stackedGraph: Boolean(this.series.isStacked),
+        fillAlpha: 0.6,
         visibility: this.lines.map((one) => this.view.shows(one)),
         legend: "never",
         includeZero: true,
@@ -109,13 +110,14 @@
     // The values at the cursor, or the names of the lines without one.
     show(x) {
       const row = x === null ? null : this.rows[nearest(this.rows, x)];
-      this.values.replaceChildren(...this.lines.map((one, column) => {
+      const values = this.lines.map((one, column) => {
         if (!this.view.shows(one)) return null;
         const name = one.ofAll ? "all runs" : this.view.runs[one.run].label;
         const value = row && row[column + 1] !== null ? heaptape.value(row[column + 1], this.series.unit) : "";
         if (!one.ofAll && !value) return null;
         return element("span", {class: "value"}, one.ofAll ? null : dashSwatch(this.lookOf(one)), element("span", heaptape.named(name)), element("span", {text: value}));
-      }).filter(Boolean));
+      }).filter(Boolean);
+      this.values.replaceChildren(...(this.series.isStacked ? values.reverse() : values));
       if (x === null) this.graph.clearSelection();
       else this.graph.setSelection(nearest(this.rows, x));
     }

@@ -30,9 +30,11 @@
     return {colour: "run-" + run.pair % COLOURS, dash: run.isBase ? DASHES[1] : null};
   }
 
-  // The lines of a series that are drawn: one for all runs if they are equal.
+  // The lines of a series that are drawn: one for all runs if they are equal. Those of a stack come
+  // from its top.
   function linesOf(series) {
     const there = series.runs.map((line, run) => ({line, run})).filter((one) => one.line);
+    if (series.isStacked) return there.reverse();
     const first = there[0];
     const same = there.length > 1 && there.every((one) => one.line.values === first.line.values && one.line.at === first.line.at);
     return same ? [{...first, ofAll: true}] : there;

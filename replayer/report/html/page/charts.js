@@ -120,6 +120,8 @@
     }
   }
 
+  heaptape.ChartView = View;
+
   // noop has only the program's own metrics.
   function ofMemory(series, runs) {
     const isOfProgram = /^(live|cumulative)/.test(series.metric);
@@ -133,7 +135,7 @@
                     series.runs.some((line, run) => line && isRecorded(run));
     if (!isMixed) return [series];
     const only = (wanted) => series.runs.map((line, run) => isRecorded(run) === wanted ? line : null);
-    return [{...series, runs: only(false)}, {...series, runs: only(true), isProcess: true}];
+    return [{...series, runs: only(false)}, {...series, runs: only(true), isProcess: true, title: "Resident memory of the recorded process"}];
   }
 
   function keys(view) {

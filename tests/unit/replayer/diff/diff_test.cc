@@ -97,7 +97,7 @@ TEST(DiffWarning, IsOfReportsOfDifferentPrograms) {
 TEST(DiffWarning, IsOfAnAllocatorThatOnlyOneTapeDoesNotSee) {
   auto base = named_report("a.json", {run_figures("x")}, 10);
   auto now = base;
-  now.figures.unseen = {"jemalloc inside '/bin/x'"};
+  now.figures.inner = {{"/bin/x", {"jemalloc"}}};
   EXPECT_EQ(diff_reports(base, now, {}, "")->warning,
             "only the new tape lacks calls to jemalloc inside '/bin/x', so its figures may be "
             "lower than the other's");

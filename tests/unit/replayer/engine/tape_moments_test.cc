@@ -106,6 +106,27 @@ TEST_F(SampledTape, HasTheProcessAtEachMoment) {
   EXPECT_EQ(find_moments(tape, 1, {})->back().process->resident_bytes, 8192u);
 }
 
+TEST_F(SampledTape, HasTheProcessOverTime) {
+  auto tape = sampled({8192, 4096, 16384});
+  std::vector<schema::ProcessSample> samples;
+  ASSERT_TRUE(find_moments(tape, 2, {}, &samples).ok());
+  EXPECT_EQ(samples, (std::vector<schema::ProcessSample>{{1, kMs, 8192, {}, {4096, 3, 4, 5}},
+                                                         {2, 2 * kMs, 4096, {}, {2048, 3, 4, 5}}}));
+}
+
+TEST_F(SampledTape, HasTheHighestOfManySamplesInARow) {
+  std::vector<uint64_t> bytes(3 * kMostProcessSamples, 4096);
+  bytes[4] = 8192;
+  auto tape = sampled(bytes);
+  std::vector<schema::ProcessSample> samples;
+  ASSERT_TRUE(find_moments(tape, UINT64_MAX, {}, &samples).ok());
+  ASSERT_EQ(samples.size(), kMostProcessSamples);
+  EXPECT_EQ(samples[0].event, 1u);
+  EXPECT_EQ(samples[1].event, 5u);
+  EXPECT_EQ(samples[1].resident_bytes, 8192u);
+  EXPECT_EQ(samples.back().event, 3 * kMostProcessSamples - 2);
+}
+
 // A program that makes no calls grows beside malloc.
 TEST_F(SampledTape, HasTheNearestOfManySamplesBetweenTwoCalls) {
   auto writer = schema::TapeWriter::create(path_, tests::sample_header());

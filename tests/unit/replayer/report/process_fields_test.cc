@@ -2,6 +2,7 @@
 #include <capnp/message.h>
 #include <gtest/gtest.h>
 
+#include "replayer/report/process_fields.h"
 #include "replayer/report/state_fields.h"
 #include "schema/report/report_figures.h"
 #include "schema/report/report_json.h"
@@ -51,6 +52,40 @@ TEST(ProcessFields, NameTheOwnersAtAMomentAndOfTheLargestSample) {
   ASSERT_EQ(figures.moments.size(), 1u);
   EXPECT_EQ(figures.moments[0].process->owners, owners);
   EXPECT_EQ(figures.largest->owners, owners);
+}
+
+TEST(ProcessTimeline, HasAValueOfEachOwnerForEachSample) {
+  capnp::MallocMessageBuilder message;
+  auto report = message.initRoot<wire::Report>();
+  report.setVersion(wire::REPORT_VERSION);
+  schema::ProcessSample first{5, 70, 900, {}, {90}};
+  first.parts.owners = {{"data", 8}};
+  set_process_timeline(
+      report.initProcess(),
+      {first, sample_of({{"libarrow", 400}, {"python3.11", 50}}), sample_of({{"libarrow", 7}})});
+  const std::string expected =
+      R"("process": {
+    "at": [5, 7, 7],
+    "timeNs": [70, 0, 0],
+    "anonymousBytes": [900, 1000, 1000],
+    "mallocBytes": [90, 100, 100],
+    "stackBytes": [0, 10, 10],
+    "owners": [{"owner": "libarrow", "bytes": [0, 400, 7]}, )"
+      R"({"owner": "python3.11", "bytes": [0, 50, 0]}, {"owner": "data", "bytes": [8, 0, 0]}] })";
+  const std::string json = *schema::to_json(report.asReader());
+  EXPECT_NE(json.find(expected), std::string::npos) << json;
+}
+
+TEST(ProcessTimeline, HasTheOwnersWithMostMemory) {
+  capnp::MallocMessageBuilder message;
+  auto timeline = message.initRoot<wire::ProcessTimeline>();
+  std::vector<schema::OwnedMemory> owners;
+  for (uint64_t i = 1; i <= kMostListedOwners + 1; ++i) {
+    owners.push_back({"lib" + std::to_string(i), i});
+  }
+  set_process_timeline(timeline, {sample_of(owners)});
+  ASSERT_EQ(timeline.getOwners().size(), kMostListedOwners);
+  EXPECT_EQ(timeline.getOwners()[kMostListedOwners - 1].getBytes()[0], 2u);
 }
 
 TEST(ProcessFields, OmitOwnersThatAreNotKnown) {

@@ -15,11 +15,11 @@ constexpr uint64_t kMiB = 1 << 20;
 using Owners = std::vector<OwnedMemory>;
 
 std::string ten(const Owners& owners, std::optional<uint64_t> stack_bytes = {}) {
-  return memory_text(110 * kMiB, 10 * kMiB, stack_bytes, owners);
+  return memory_text(110 * kMiB, 10 * kMiB, stack_bytes, owners, {});
 }
 
 TEST(MemoryText, IsAsEverWithoutOwners) {
-  EXPECT_EQ(memory_text(10 * kMiB, {}, {}, {}),
+  EXPECT_EQ(memory_text(10 * kMiB, {}, {}, {}, {}),
             "10.0 MiB anonymous, of which malloc's part is not known");
   EXPECT_EQ(ten({}), "110.0 MiB anonymous = malloc 10.0 MiB + beside malloc 100.0 MiB");
   EXPECT_EQ(ten({}, kMiB),
@@ -30,6 +30,13 @@ TEST(MemoryText, NamesOwners) {
   EXPECT_EQ(ten({{"libarrow", 60 * kMiB}, {"python3.11", 20 * kMiB}}, kMiB),
             "110.0 MiB anonymous = malloc 10.0 MiB + libarrow 60.0 MiB + python3.11 20.0 MiB + "
             "stacks 1.00 MiB + other 19.0 MiB");
+}
+
+TEST(MemoryText, NamesTheHeapsInsideOwners) {
+  ProcessSample sample{0, 0, 8 * kMiB, {}, {kMiB}};
+  sample.parts.owners = {{"python3.11", 7 * kMiB}};
+  EXPECT_EQ(memory_text(sample, {{"/usr/bin/python3.11", {"pymalloc"}}}),
+            "8.00 MiB anonymous = malloc 1.00 MiB + python3.11 (pymalloc) 7.00 MiB");
 }
 
 TEST(MemoryText, NamesOwnersOfATwentiethOfWhatIsBesideMalloc) {
@@ -53,7 +60,7 @@ TEST(MemoryText, IsThatOfASample) {
   ProcessSample sample{0, 0, 8 * kMiB, {}, {kMiB}};
   sample.parts.stack_bytes = kMiB;
   sample.parts.owners = {{"data", 6 * kMiB}};
-  EXPECT_EQ(memory_text(sample), memory_text(8 * kMiB, kMiB, kMiB, {{"data", 6 * kMiB}}));
+  EXPECT_EQ(memory_text(sample, {}), memory_text(8 * kMiB, kMiB, kMiB, {{"data", 6 * kMiB}}, {}));
 }
 
 // Sizes below 1 KiB are shown to the byte.
@@ -74,7 +81,7 @@ TEST(MemoryText, AddsUp) {
       owners.push_back({"lib" + std::to_string(i) + ".x", take()});
     }
     std::ranges::stable_sort(owners, std::ranges::greater(), &OwnedMemory::bytes);
-    const std::string text = memory_text(anonymous, of_malloc, stacks, owners);
+    const std::string text = memory_text(anonymous, of_malloc, stacks, owners, {});
     uint64_t sum = 0;
     const std::regex size(" ([0-9]+) B( \\+|$)");
     for (std::sregex_iterator at(text.begin(), text.end(), size), end; at != end; ++at) {

@@ -1,0 +1,23 @@
+#include "recorder/interposer/lasting_settings.h"
+
+namespace heaptape::recorder {
+
+constinit LastingSettings lasting_settings = {};
+
+void LastingSettings::note(schema::SteeringOp op, int64_t first, int64_t second) {
+  const schema::SteeringInfo info = schema::steering_info(op);
+  if (info.effect != schema::SteeringEffect::kLasting || schema::is_of_a_thread(op)) return;
+  // The first of two arguments says which of several settings.
+  const uint64_t which = info.arguments == 2 ? static_cast<uint32_t>(first) : 0;
+  const uint64_t key = kTaken | static_cast<uint64_t>(op) << kOpShift | which;
+  for (Setting& setting : settings_) {
+    uint64_t found = 0;
+    if (!setting.key.compare_exchange_strong(found, key) && found != key) continue;
+    setting.first = first;
+    setting.second = second;
+    setting.is_set.store(true, std::memory_order_release);
+    return;
+  }
+}
+
+}  // namespace heaptape::recorder

@@ -1,0 +1,45 @@
+// The settings that the program made in its allocator and that still hold
+// (schema::SteeringEffect::kLasting). A forked child's tape begins with them: the calls themselves
+// are
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "schema/tape/steering_op.h"
+
+namespace heaptape::recorder {
+
+// Any thread, and without a lock, which a fork could leave locked. Zero-initialized.
+class LastingSettings {
+ public:
+  // A later call for the same setting replaces an earlier one. Ignores calls that do not last,
+  // those that concern one thread, and settings beyond kMost.
+  void note(schema::SteeringOp op, int64_t first, int64_t second);
+  // Calls visit(op, first, second) for each, in the order of their first calls.
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    for (const Setting& setting : settings_) {
+      if (!setting.is_set.load(std::memory_order_acquire)) continue;
+      visit(static_cast<schema::SteeringOp>(setting.key.load() >> kOpShift & UINT8_MAX),
+            setting.first.load(), setting.second.load());
+    }
+  }
+
+ private:
+  static constexpr size_t kMost = 64;
+  static constexpr uint32_t kOpShift = 32;
+  static constexpr uint64_t kTaken = uint64_t{1} << 63;
+
+  struct Setting {
+    std::atomic<uint64_t> key;  // kTaken, the op, and what the call sets; 0: free
+    std::atomic<int64_t> first;
+    std::atomic<int64_t> second;
+    std::atomic<bool> is_set;
+  };
+  Setting settings_[kMost];
+};
+extern constinit LastingSettings lasting_settings;  // of this process
+
+}  // namespace heaptape::recorder
