@@ -5,6 +5,7 @@
 
 #include "base/display_text.h"
 #include "schema/heap_remedies.h"
+#include "schema/owned_memory.h"
 
 namespace nb = nanobind;
 
@@ -122,6 +123,7 @@ void add_inner_allocators(nb::dict& facts, const std::vector<schema::InnerAlloca
     for (const std::string& family : file.families) families.append(text(family));
     nb::dict one;
     one["file"] = text(file.file);
+    one["owner"] = text(schema::owner_of_file(file.file));
     one["families"] = families;
     nb::list remedies;
     for (const std::string& remedy : schema::heap_remedies(file.families, file.file)) {

@@ -69,7 +69,7 @@ def test_facts_name_files_with_allocators_inside(tool, tool_json, tmp_path):
     tool("record", "-o", tape, "--", program)
     files = heaptape.Tape(tape).facts["innerAllocators"]
     remedies = files[0].pop("remedies")
-    assert files == [{"file": str(program.resolve()), "families": ["jemalloc"]}]
+    assert files == [{"file": str(program.resolve()), "owner": program.name, "families": ["jemalloc"]}]
     assert len(remedies) == 1 and remedies[0].startswith("MALLOC_CONF=stats_print:true")
     files[0]["remedies"] = remedies
     assert files == tool_json("info", "--json", tape)["innerAllocators"]
