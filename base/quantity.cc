@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <iterator>
+#include <utility>
 
 namespace heaptape::base {
 namespace {
@@ -84,6 +86,22 @@ std::optional<uint64_t> parse_quantity(std::string_view text) {
 
 std::optional<uint64_t> parse_count(std::string_view text) {
   return parse(text, false);
+}
+
+std::optional<uint64_t> parse_time(std::string_view text) {
+  constexpr std::pair<std::string_view, double> kTimes[] = {
+      {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};  // "ms" before "s"
+  const auto* const unit =
+      std::ranges::find_if(kTimes, [text](const auto& one) { return text.ends_with(one.first); });
+  if (unit == std::end(kTimes) || text.starts_with('-')) return std::nullopt;
+  text.remove_suffix(unit->first.size());
+  double number = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  const double ns = number * unit->second;
+  if (!(ns >= 0) || ns >= 0x1p63) return std::nullopt;
+  return static_cast<uint64_t>(std::llround(ns));
 }
 
 }  // namespace heaptape::base

@@ -28,4 +28,7 @@ std::optional<uint64_t> parse_quantity(std::string_view text);
 // The same for values that are not sizes: without units of bytes.
 std::optional<uint64_t> parse_count(std::string_view text);
 
+// "1.5s", "200ms", "10m", "1h": a time in nanoseconds, below 2^63.
+std::optional<uint64_t> parse_time(std::string_view text);
+
 }  // namespace heaptape::base

@@ -33,9 +33,9 @@ struct RecordCommandOptions {
 int run_record(const RecordCommandOptions& options, Console& console);
 
 struct CtlOptions {
-  uint32_t pid = 0;  // of a recorded process, in its recorder's PID namespace
+  std::string target;  // the pid of a recorded process, in its recorder's PID namespace; or a tape
   std::string verb;
-  std::string name;  // of the mark
+  std::string name;  // of a mark
 };
 int run_ctl(const CtlOptions& options, Console& console);
 

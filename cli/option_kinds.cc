@@ -62,6 +62,16 @@ void add_size(CLI::App* command, const std::string& name, uint64_t& bytes,
   command->add_option(name, bytes, help)->transform(CLI::Validator(pick, ""))->option_text("SIZE");
 }
 
+void add_time(CLI::App* command, const std::string& name, uint64_t& ns, const std::string& help) {
+  const auto pick = [](std::string& text) {
+    const auto time = base::parse_time(text);
+    if (!time || *time == 0) return "'" + text + "' is not a time: type 500ms, 1.5s, 10m or 2h";
+    text = std::to_string(*time);
+    return std::string();
+  };
+  command->add_option(name, ns, help)->transform(CLI::Validator(pick, ""))->option_text("TIME");
+}
+
 CLI::Option* add_output(CLI::App* command, const std::string& names, std::string& path,
                         const std::string& help) {
   const auto refuse = [](std::string& text) -> std::string {

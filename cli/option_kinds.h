@@ -52,6 +52,9 @@ void add_count(CLI::App* command, const std::string& name, Count& value, Bounds 
 // Bytes, with or without a unit.
 void add_size(CLI::App* command, const std::string& name, uint64_t& bytes, const std::string& help);
 
+// A time, more than 0: "1.5s", "10m".
+void add_time(CLI::App* command, const std::string& name, uint64_t& ns, const std::string& help);
+
 // A file to write. Refuses an empty name, such as an unset variable in a script gives: the result
 // would be lost.
 CLI::Option* add_output(CLI::App* command, const std::string& names, std::string& path,

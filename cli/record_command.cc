@@ -115,13 +115,56 @@ void report(const recorder::Recording& recording, const recorder::RecordOptions&
                         "': it made none, or runs nothing that is dynamically linked");
     return;
   }
-  const std::string manifest_path = options.tape_path + ".manifest.json";
+  const std::string manifest_path = options.tape_path + recorder::kManifestSuffix;
   write_manifest(recording.manifest, manifest_path, console);
   const recorder::SessionOptions& session = options.session;
   if (session.stack_frames != 0 && session.unwinding == recorder::Unwinding::kFramePointers) {
     advise(recording.stack_counts, console);
   }
   console.print_if_watched(summary_text(recording, manifest_path));
+}
+
+// "after 2.00 s", if the recording ended before its program.
+std::string end_text(recorder::RecordingEnd end, const recorder::RecordingBounds& bounds) {
+  switch (end) {
+    case recorder::RecordingEnd::kOfProgram:
+      break;
+    case recorder::RecordingEnd::kDuration:
+      return "after " + base::duration_text(static_cast<double>(bounds.duration_ns));
+    case recorder::RecordingEnd::kCalls:
+      return "after " + base::counted(bounds.calls, "call");
+    case recorder::RecordingEnd::kTapeBytes:
+      return "before the tapes had " + base::bytes_text(bounds.tape_bytes);
+    case recorder::RecordingEnd::kRequest:
+      return "because `heaptape ctl` stopped it";
+    case recorder::RecordingEnd::kInterrupt:
+      return "at a signal";
+  }
+  return "with its program";
+}
+
+// Says why the recording ended, and what goes on: that is on no tape.
+void note_rest(const recorder::Recording& recording, const recorder::RecordOptions& options,
+               Console& console) {
+  constexpr size_t kMostNamed = 4;
+  std::vector<std::string> running;
+  for (const schema::ManifestProcess& process : recording.manifest.processes) {
+    if (process.ended != schema::describe(schema::EndReason::kRecordingStopped)) continue;
+    const std::string name = std::filesystem::path(process.executable).filename();
+    running.push_back(base::display_text(name) + " (process " + std::to_string(process.pid) + ")");
+  }
+  if (running.empty() && recording.target_end) return;
+  std::string text = "the recording ended " + end_text(recording.end, options.bounds);
+  for (size_t i = 0; i < running.size() && i < kMostNamed; ++i) {
+    text += (i == 0 ? "; still running: " : ", ") + running[i];
+  }
+  if (running.size() > kMostNamed) {
+    text += " and " + std::to_string(running.size() - kMostNamed) + " more";
+  }
+  if (recording.end == recorder::RecordingEnd::kOfProgram && !options.waits_for_all) {
+    text += "; --wait all records them to their ends";
+  }
+  console.print_note(text);
 }
 
 // The screen is gone on return.
@@ -133,13 +176,33 @@ base::Result<recorder::Recording> record_live(const recorder::RecordOptions& opt
   return recorder::record(watched, signals);
 }
 
+// NAME.tape, or NAME.2.tape and so on, which no recording has or had.
+std::string free_tape_path(const std::string& program) {
+  const auto is_taken = [](const std::string& path) {
+    for (const char* const suffix : {"", recorder::kManifestSuffix, ".partial"}) {
+      if (std::filesystem::exists(std::filesystem::symlink_status(path + suffix))) return true;
+    }
+    return false;
+  };
+  std::string path = program + ".tape";
+  for (int i = 2; is_taken(path); ++i) path = program + "." + std::to_string(i) + ".tape";
+  return path;
+}
+
 }  // namespace
 
 int run_record(const RecordCommandOptions& given, Console& console) {
   recorder::RecordOptions options = given.record;
-  if (options.tape_path.empty()) {
-    options.tape_path = std::filesystem::path(options.command[0]).filename().string() + ".tape";
+  if (options.bounds.tape_bytes < recorder::kLeastTapeBound) {
+    return console.fail("--max-size is less than " + base::bytes_text(recorder::kLeastTapeBound) +
+                        ": no tape would have room for the calls that come before it is written");
   }
+  const std::string program = std::filesystem::path(options.command[0]).filename();
+  const auto path = options.tape_path.empty()
+                        ? base::Result<std::string>(free_tape_path(program))
+                        : recorder::expand_tape_path(options.tape_path, program);
+  if (!path.ok()) return console.fail(path.error());
+  options.tape_path = *path;
   std::optional<Progress> progress;
   if (!given.is_live) {
     options.rest_watcher = [&](double share) {
@@ -153,7 +216,10 @@ int run_record(const RecordCommandOptions& given, Console& console) {
   progress.reset();
   if (!recording.ok()) return console.fail(recording.error());
   report(*recording, options, console);
-  recorder::end_like(recording->target_end);
+  note_rest(*recording, options, console);
+  if (recording->target_end) recorder::end_like(*recording->target_end);
+  if (recording->end == recorder::RecordingEnd::kInterrupt) return kExitDone;
+  recorder::end_like(recorder::wait_for_target(recording->target));
 }
 
 }  // namespace heaptape::cli

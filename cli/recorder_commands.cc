@@ -68,6 +68,24 @@ void set_stacks(const std::string& text, recorder::SessionOptions& options) {
       mode == "fp" ? recorder::Unwinding::kFramePointers : recorder::Unwinding::kTables;
 }
 
+// Where the recording ends though the program goes on.
+void add_bounds(CLI::App* command, recorder::RecordOptions& options) {
+  recorder::RecordingBounds& bounds = options.bounds;
+  add_time(command, "--duration", bounds.duration_ns,
+           "end the recording after this time; the program runs on");
+  add_count(command, "--max-events", bounds.calls, {.least = 1},
+            "end the recording after so many calls; the program runs on");
+  add_size(command, "--max-size", bounds.tape_bytes,
+           "end the recording before the tapes together are larger, 1 MiB at least; the program "
+           "runs on");
+  add_choice<bool>(command, "--wait", options.waits_for_all, {{"target", false}, {"all", true}},
+                   "when to end the recording by itself: at the end of the command, or of all its "
+                   "descendants, daemons included (default target)");
+  command->add_flag("--detach-on-interrupt", options.detaches_on_interrupt,
+                    "SIGINT (Ctrl-C) ends the recording and leaves the program running; it gets a "
+                    "process group of its own, and cannot read from the terminal");
+}
+
 }  // namespace
 
 void add_record(CLI::App& app, Request& request) {
@@ -76,8 +94,11 @@ void add_record(CLI::App& app, Request& request) {
   CLI::App* command =
       app.add_subcommand("record", "Run a command and record every call it makes to malloc");
   add_output(command, "-o,--output", options->tape_path,
-             "the tape (default: NAME.tape for a program NAME)")
+             "the tape, with %n for the program's name, %t for the time (UTC), %p for the pid of "
+             "heaptape; it must not exist (default: NAME.tape for a program NAME, or NAME.2.tape "
+             "and so on)")
       ->option_text("TAPE");
+  command->add_flag("--force", options->overwrites, "write over an earlier recording");
   add_choice<Follow>(command, "--follow", options->session.follow,
                      {{"none", Follow::kNone}, {"fork", Follow::kFork}, {"all", Follow::kAll}},
                      "which child processes to record: all of them, forked ones until they execute "
@@ -93,6 +114,7 @@ void add_record(CLI::App& app, Request& request) {
   add_size(command, "--backlog", options->backlog_bytes,
            "memory for recorded calls that are not on a tape yet; when it is full, --on-full says "
            "what happens (default 256MiB)");
+  add_bounds(command, given->record);
   command
       ->add_option_function<std::string>(
           "--stacks", [given](const std::string& text) { set_stacks(text, given->record.session); },
@@ -117,19 +139,20 @@ void add_record(CLI::App& app, Request& request) {
 
 void add_ctl(CLI::App& app, Request& request) {
   auto options = std::make_shared<CtlOptions>();
-  CLI::App* command =
-      app.add_subcommand("ctl", "Mark a moment on the tape of a program while it is recorded");
-  command->add_option("pid", options->pid, "the recorded process")
+  CLI::App* command = app.add_subcommand(
+      "ctl", "Steer a recording while it runs: mark a moment, look, flush, stop");
+  command->add_option("target", options->target, "a recorded process, or the tape being written")
       ->required()
-      ->transform(count_validator({.least = 1, .most = INT32_MAX}))
-      ->option_text("PID");
-  command->add_option("verb", options->verb, "the action; `mark` is the only one")
+      ->option_text("PID|TAPE");
+  command
+      ->add_option("verb", options->verb,
+                   "mark: put a mark on the tape of PID; status: show what is recorded; flush: put "
+                   "all calls so far into the files; stop: end the recording, the program runs on")
       ->required()
-      ->option_text("mark");
+      ->option_text("mark|status|flush|stop");
   command
       ->add_option("name", options->name,
-                   "the name of the moment: letters, digits, '-', '_' and '.'")
-      ->required()
+                   "the name of the moment to mark: letters, digits, '-', '_' and '.'")
       ->option_text("NAME");
   command->footer(
       "Example: heaptape ctl 1234 mark loaded\n"

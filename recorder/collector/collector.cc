@@ -26,6 +26,20 @@ constexpr uint64_t kSliceCalls = 8192;
 constexpr uint64_t kSweepEveryNs = 100 * base::kMillisecondNs;
 // Rings trimmed in one sweep: few, because nothing is drained meanwhile.
 constexpr uint32_t kMostTrims = 32;
+// A call takes no more than this on a tape before it is compressed, and its stack some more.
+constexpr uint64_t kMostBytesOfCall = 32;
+// Of a tape, behind its calls: its summary, its index, the names of some threads.
+constexpr uint64_t kBytesOfTapeEnd = 16 << 10;
+
+void reply(const ControlRequest& request, ControlOutcome outcome, const RecordingTotals& totals,
+           const schema::Mark* mark = nullptr) {
+  ControlReply reply{kControlMagic, outcome, 0, 0, 0, totals};
+  if (mark != nullptr) {
+    reply.event = mark->event;
+    reply.time_ns = mark->time_ns;
+  }
+  send(request.connection.get(), &reply, sizeof reply, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
 
 }  // namespace
 
@@ -39,9 +53,9 @@ Recording Collector::run(int target_pid) {
   target_pid_ = static_cast<uint32_t>(target_pid);
   std::optional<TargetEnd> end;
   bool has_work = false;
-  while (!end) {
+  while (!stop_ && !is_over(end)) {
     const bool was_woken = is_woken_.exchange(0) != 0;
-    std::ranges::move(handshakes_.take_marks(), std::back_inserter(marks_));
+    std::ranges::move(handshakes_.take_requests(), std::back_inserter(requests_));
     const uint64_t now_ns = base::monotonic_ns();
     if (was_woken || !has_work || now_ns - round_ns_ >= kMinSleepNs) {
       begin_rounds(stamp_now(session_));
@@ -49,7 +63,7 @@ Recording Collector::run(int target_pid) {
     const uint64_t before = events_;
     has_work = work();
     if (!backlog_.is_half_full()) niceness_.lower();
-    place_marks();
+    answer_requests();
     for (const auto& [slot, process] : table_.processes()) {
       process->sample_if_due(now_ns, table_.processes().size(), proc_reader_);
       process->save_if_due(now_ns);
@@ -60,23 +74,28 @@ Recording Collector::run(int target_pid) {
       unrecorded_.collect(session_);
       next_check_ns_ = now_ns + kCheckEveryNs;
     }
-    if (is_check_due || was_woken) end = poll_target(target_pid);
+    if (is_check_due || was_woken) look_for_ends(end);
+    note_bounds(now_ns);
     sweep_if_due(now_ns);
     if (options_.watcher && gauge_.is_due(now_ns)) options_.watcher(gauge_.read(table_, now_ns));
     sleep_ns_ = events_ != before ? kMinSleepNs : std::min(2 * sleep_ns_, kMaxSleepNs);
-    if (!end && !has_work) sleep_until_needed();
+    if (!stop_ && !is_over(end) && !has_work) sleep_until_needed();
   }
   niceness_.raise();
   others_.end();
   session_.board().stopped = 1;
   const uint64_t cut = stamp_now(session_);
-  work_off(cut);
+  if (!drops_rest()) work_off(cut);
   // The last figures are of the moment before processes and tapes are finished.
   LiveFigures figures;
   if (options_.watcher) figures = gauge_.read(table_, base::monotonic_ns());
-  finish_all(*end, cut);
+  finish_all(end, cut);
   if (options_.watcher) options_.watcher(gauge_.complete(figures, table_));
-  return {*end,
+  for (const ControlRequest& request : stops_) reply(request, ControlOutcome::kDone, totals());
+  if (!end) pools_.give_back_rings();
+  return {target_pid,
+          end,
+          stop_.value_or(RecordingEnd::kOfProgram),
           {options_.command, std::move(table_.manifest()), unrecorded_.entries(inner_.entries())},
           std::move(table_.failures()),
           table_.stack_counts()};
@@ -102,7 +121,7 @@ void Collector::begin_rounds(uint64_t cut) {
   round_ns_ = base::monotonic_ns();  // of the cut: stamps tell the time by it
   table_.adopt_claims();
   for (const auto& [slot, process] : table_.processes()) process->begin_round(cut, round_ns_);
-  for (MarkRequest& request : marks_) {
+  for (ControlRequest& request : requests_) {
     if (request.cut != 0) continue;
     request.cut = cut;
     request.now_ns = round_ns_;
@@ -114,26 +133,99 @@ bool Collector::work() {
   bool has_more = false;
   for (const auto& [slot, process] : table_.processes()) {
     const uint64_t before = process->tape().encoder().events();
-    has_more |= process->work(kSliceCalls);
+    has_more |= process->work(std::min(kSliceCalls, options_.bounds.calls - events_));
     events_ += process->tape().encoder().events() - before;
     show_progress();
   }
   return has_more;
 }
 
-void Collector::place_marks() {
-  std::erase_if(marks_, [&](MarkRequest& request) {
-    if (request.cut == 0) return false;
-    RecordedProcess* const process = table_.find_pid(request.pid);
-    MarkReply reply{kMarkMagic, 0, 0, MarkOutcome::kUnknownProcess, 0};
-    if (process != nullptr) {
-      const auto mark = process->add_mark(request.name, request.cut, request.now_ns);
-      if (!mark) return false;
-      reply = {kMarkMagic, mark->event, mark->time_ns, MarkOutcome::kPlaced, 0};
-    }
-    send(request.connection.get(), &reply, sizeof reply, MSG_NOSIGNAL | MSG_DONTWAIT);
+void Collector::answer_requests() {
+  std::erase_if(requests_, [this](ControlRequest& request) { return answer(request); });
+}
+
+// False while it is not done.
+bool Collector::answer(ControlRequest& request) {
+  if (request.cut == 0) return false;
+  RecordedProcess* const process = table_.find_pid(request.pid);
+  const bool is_mark = request.verb == ControlVerb::kMark;
+  if (process == nullptr && (is_mark || !request.is_of_this_tape)) {
+    reply(request, ControlOutcome::kUnknownTarget, {});
     return true;
-  });
+  }
+  if (is_mark) {
+    const auto mark = process->add_mark(request.name, request.cut, request.now_ns);
+    if (!mark) return false;
+    reply(request, ControlOutcome::kDone, totals(), &*mark);
+  } else if (request.verb == ControlVerb::kStop) {
+    stop_ = RecordingEnd::kRequest;
+    stops_.push_back(std::move(request));
+  } else if (request.verb == ControlVerb::kFlush) {
+    if (!flush(request.cut)) return false;
+    reply(request, ControlOutcome::kDone, totals());
+  } else if (request.verb == ControlVerb::kStatus) {
+    reply(request, ControlOutcome::kDone, totals());
+  }
+  return true;
+}
+
+// Whether all that was called up to `cut` is in the files.
+bool Collector::flush(uint64_t cut) {
+  bool is_done = true;
+  for (const auto& [slot, process] : table_.processes()) is_done &= process->save_up_to(cut);
+  return is_done;
+}
+
+RecordingTotals Collector::totals() const {
+  ProcessTotals sum = table_.ended();
+  for (const auto& [slot, process] : table_.processes()) sum.add(process->totals());
+  return {.time_ns = base::monotonic_ns() - begin_ns_,
+          .processes = table_.processes().size(),
+          .ended_processes = table_.ended().processes,
+          .calls = sum.calls,
+          .lost = sum.troubles.lost,
+          .tape_bytes = table_.written().bytes,
+          .backlog_bytes = backlog_.bytes()};
+}
+
+void Collector::interrupt() {
+  is_interrupted_ = true;
+  wake();
+}
+
+bool Collector::is_over(const std::optional<TargetEnd>& end) const {
+  return end && (!options_.waits_for_all || !has_children_);
+}
+
+void Collector::look_for_ends(std::optional<TargetEnd>& end) {
+  if (!end) {
+    end = poll_target(static_cast<int>(target_pid_));
+    if (end && options_.on_target_end) options_.on_target_end();
+  }
+  if (options_.waits_for_all) has_children_ = reap_orphans(static_cast<int>(end ? 0 : target_pid_));
+}
+
+void Collector::note_bounds(uint64_t now_ns) {
+  const RecordingBounds& bounds = options_.bounds;
+  if (stop_) return;
+  if (is_interrupted_) {
+    stop_ = RecordingEnd::kInterrupt;
+  } else if (now_ns - std::min(now_ns, begin_ns_) >= bounds.duration_ns) {
+    stop_ = RecordingEnd::kDuration;
+  } else if (events_ >= bounds.calls) {
+    stop_ = RecordingEnd::kCalls;
+  } else if (bounds.tape_bytes != UINT64_MAX) {
+    const WrittenSoFar written = table_.written();
+    const uint64_t tapes = table_.ended().processes + table_.processes().size();
+    const uint64_t most_bytes =
+        written.bytes + (events_ - written.calls) * kMostBytesOfCall + tapes * kBytesOfTapeEnd;
+    if (most_bytes >= bounds.tape_bytes) stop_ = RecordingEnd::kTapeBytes;
+  }
+}
+
+// What is in the rings and the backlog then would be beyond the bound.
+bool Collector::drops_rest() const {
+  return stop_ == RecordingEnd::kCalls || stop_ == RecordingEnd::kTapeBytes;
 }
 
 // Finishes the tapes of processes that are gone, but for the target: that is up to run().
@@ -177,15 +269,17 @@ void Collector::sleep_until_needed() {
   syscall(SYS_futex, &is_woken_, FUTEX_WAIT_PRIVATE, 0, &limit, nullptr, 0);
 }
 
-void Collector::finish_all(const TargetEnd& end, uint64_t cut) {
-  table_.adopt_claims();
+void Collector::finish_all(const std::optional<TargetEnd>& end, uint64_t cut) {
+  if (!drops_rest()) table_.adopt_claims();
   while (!table_.processes().empty()) {
     const auto& [slot, process] = *table_.processes().begin();
-    if (process->was_replaced()) {
+    if (drops_rest()) {
+      table_.leave(slot, ProcessTable::kNothingMore);
+    } else if (process->was_replaced()) {
       table_.end(slot, schema::EndReason::kReplaced, 0);
-    } else if (process->is(target_pid_)) {
-      table_.end(slot, end.signalled ? schema::EndReason::kSignalled : schema::EndReason::kExited,
-                 end.status);
+    } else if (end && process->is(target_pid_)) {
+      table_.end(slot, end->signalled ? schema::EndReason::kSignalled : schema::EndReason::kExited,
+                 end->status);
     } else if (process->is_gone()) {
       table_.end(slot, schema::EndReason::kExited, -1);
     } else {

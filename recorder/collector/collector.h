@@ -5,11 +5,13 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "recorder/collector/backlog.h"
+#include "recorder/collector/control_request.h"
 #include "recorder/collector/inner_allocators.h"
 #include "recorder/collector/live_figures.h"
 #include "recorder/collector/live_gauge.h"
@@ -26,17 +28,41 @@ namespace heaptape::recorder {
 // Called often, in the collector's thread, and must return at once.
 using RestWatcher = std::function<void(double share)>;
 
+// Where a recording ends though its program goes on. Of all its tapes together.
+struct RecordingBounds {
+  uint64_t duration_ns = UINT64_MAX;
+  uint64_t calls = UINT64_MAX;  // a few more may be on the tapes
+  uint64_t tape_bytes = UINT64_MAX;
+};
+// A tape has some memory of its own for what a bound leaves room for.
+inline constexpr uint64_t kLeastTapeBound = uint64_t{1} << 20;
+
+// Why a recording ended.
+enum class RecordingEnd : uint8_t {
+  kOfProgram,  // or of all processes, if it waits for them
+  kDuration,
+  kCalls,
+  kTapeBytes,
+  kRequest,    // somebody asked for it: `heaptape ctl`
+  kInterrupt,  // a signal to the recorder
+};
+
 struct CollectorOptions {
   std::string tape_path;  // of the first process; the others' names are made from it
   std::vector<std::string> command;
-  LiveWatcher watcher = {};  // none: nobody watches
+  RecordingBounds bounds = {};
+  bool waits_for_all = false;  // for all descendants of the program: this process is their reaper
+  LiveWatcher watcher = {};    // none: nobody watches
   uint64_t backlog_bytes = Backlog::kDefaultBytes;
-  RestWatcher rest_watcher = {};  // none: nobody watches
+  RestWatcher rest_watcher = {};             // none: nobody watches
+  std::function<void()> on_target_end = {};  // none: nobody is to know; the pid is then nobody's
 };
 
 // The outcome of a recording.
 struct Recording {
-  TargetEnd target_end;
+  int target = 0;                       // its pid
+  std::optional<TargetEnd> target_end;  // nothing: it runs on
+  RecordingEnd end = RecordingEnd::kOfProgram;
   schema::Manifest manifest;          // the first process first
   std::vector<std::string> failures;  // one sentence each: what is not on the tapes, and why
   RingMerge::StackCounts stack_counts;
@@ -46,7 +72,9 @@ struct Recording {
 // - What a program logged before it ended, however it ended, is on its tape or counted as lost.
 // - The loop waits for no program. A program waits for the loop only where the backlog is full, and
 //   until a new process or thread is known.
-// One thread, which made the session's memory; only wake() is for others.
+// - A recording that ends before its program holds all calls up to that moment, unless a bound on
+//   calls or bytes ended it. The program then runs on as if it were not recorded.
+// One thread, which made the session's memory; only wake() and interrupt() are for others.
 class Collector {
  public:
   Collector(SessionMemory& memory, HandshakeServer& handshakes, CollectorOptions options)
@@ -81,22 +109,32 @@ class Collector {
     if (options_.watcher) table_.count_sizes();
   }
 
-  // Runs until the target has ended, then finishes every tape, also of processes that go on. Once.
+  // Runs until the target has ended, or the recording is to end, then finishes every tape, also of
+  // processes that go on. Once.
   Recording run(int target_pid);
 
-  // Wakes run() if it sleeps: the target may have ended, or a mark may wait. Any thread.
+  // Wakes run() if it sleeps: the target may have ended, or a request may wait. Any thread.
   void wake();
+  // Ends the recording; the program goes on. Any thread.
+  void interrupt();
 
  private:
   void begin_rounds(uint64_t cut);
   bool work();
   void work_off(uint64_t cut);
-  void place_marks();
+  void answer_requests();
+  bool answer(ControlRequest& request);
+  bool flush(uint64_t cut);
+  RecordingTotals totals() const;
+  void look_for_ends(std::optional<TargetEnd>& end);
+  void note_bounds(uint64_t now_ns);
+  bool is_over(const std::optional<TargetEnd>& end) const;
+  bool drops_rest() const;
   void end_gone();
   void sweep_if_due(uint64_t now_ns);
   void show_progress();
   void sleep_until_needed();
-  void finish_all(const TargetEnd& end, uint64_t cut);
+  void finish_all(const std::optional<TargetEnd>& end, uint64_t cut);
 
   Pools& pools_;
   const SessionView session_;
@@ -104,16 +142,21 @@ class Collector {
   CollectorOptions options_;
   Backlog backlog_;
   ProcessTable table_;
-  std::vector<MarkRequest> marks_;  // asked for, and not placed yet
+  std::vector<ControlRequest> requests_;  // not answered yet
+  std::vector<ControlRequest> stops_;     // answered when the tapes are complete
+  std::optional<RecordingEnd> stop_;      // nothing: the recording goes on
   UnrecordedList unrecorded_;
   InnerAllocators inner_;
   OtherProcessors others_;
   ProcReader proc_reader_;  // after inner_ and others_, which it uses
   LiveGauge gauge_;
   uint32_t target_pid_ = 0;
+  bool has_children_ = true;            // as far as it is looked for: this process has
   std::atomic<uint32_t> is_woken_ = 0;  // a futex; 1: run() is to look why
-  uint64_t events_ = 0;                 // on all tapes
-  uint64_t round_ns_ = 0;               // when the last round began
+  std::atomic<bool> is_interrupted_ = false;
+  const uint64_t begin_ns_ = base::monotonic_ns();
+  uint64_t events_ = 0;    // on all tapes
+  uint64_t round_ns_ = 0;  // when the last round began
   uint64_t next_check_ns_ = 0;
   uint64_t next_sweep_ns_ = 0;
   uint64_t sleep_ns_ = base::kMillisecondNs;  // at most, the next time

@@ -2,6 +2,7 @@
 
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,7 +26,7 @@ namespace {
 constexpr size_t kMaxSilentClients = 64;
 constexpr uint64_t kPatienceNs = 1000 * base::kMillisecondNs;
 constexpr int kBacklog = 4096;
-constexpr size_t kMaxMarksWaiting = 1024;
+constexpr size_t kMaxRequestsWaiting = 1024;
 
 std::string random_hex(size_t digits) {
   std::string text;
@@ -151,7 +152,7 @@ void HandshakeServer::hear(Client client, const SessionFiles& files) {
   union {
     Hello hello;
     PoolRequest pools;
-    MarkMessage mark;
+    ControlMessage request;
     uint64_t magic;
   } said{};
   const ssize_t bytes = recv(client.connection.get(), &said, sizeof said, MSG_TRUNC);
@@ -160,8 +161,8 @@ void HandshakeServer::hear(Client client, const SessionFiles& files) {
     answer(client.connection.get(), said.hello, files);
   } else if (bytes == sizeof said.pools && said.pools.magic == kPoolsMagic) {
     if (knows_token(said.pools.token)) give_pools(client.connection.get(), said.pools, files.pools);
-  } else if (bytes == sizeof said.mark) {
-    note_mark(std::move(client), said.mark);
+  } else if (bytes == sizeof said.request) {
+    note_request(std::move(client), said.request);
   } else if (bytes == sizeof said.magic && said.magic == kDistrustMagic) {
     const std::lock_guard lock(mutex_);
     ++distrusting_;
@@ -194,17 +195,27 @@ void HandshakeServer::give_pools(int connection, const PoolRequest& request, Poo
   for (const auto& spare : spares) pools.take_back(*spare);
 }
 
-void HandshakeServer::note_mark(Client client, const MarkMessage& message) {
+bool HandshakeServer::is_of_this_tape(const ControlTarget& target) const {
+  struct stat file{};
+  return target.pid == 0 && !tape_path_.empty() &&
+         stat((tape_path_ + ".partial").c_str(), &file) == 0 && file.st_dev == target.device &&
+         file.st_ino == target.inode;
+}
+
+void HandshakeServer::note_request(Client client, const ControlMessage& message) {
   const auto peer = peer_of(client.connection.get());
   const bool may_ask = peer && (peer->uid == 0 || peer->uid == geteuid());
-  if (!may_ask || message.magic != kMarkMagic || message.name_bytes > sizeof message.name) return;
+  if (!may_ask || message.magic != kControlMagic || message.name_bytes > sizeof message.name) {
+    return;
+  }
   const std::string_view name(message.name, message.name_bytes);
-  if (!schema::is_mark_name(name)) return;
+  if (message.verb == ControlVerb::kMark && !schema::is_mark_name(name)) return;
   const bool shares_pids = static_cast<uint32_t>(peer->pid) == message.client_pid;
+  const bool is_of_this = is_of_this_tape(message.target);
   const std::lock_guard lock(mutex_);
-  if (marks_.size() >= kMaxMarksWaiting) return;
-  marks_.push_back(
-      {std::move(client.connection), shares_pids ? message.pid : 0, std::string(name)});
+  if (requests_.size() >= kMaxRequestsWaiting) return;
+  requests_.push_back({std::move(client.connection), message.verb,
+                       shares_pids ? message.target.pid : 0, is_of_this, std::string(name)});
 }
 
 void HandshakeServer::answer(int connection, const Hello& hello, const SessionFiles& files) {
@@ -253,9 +264,9 @@ uint64_t HandshakeServer::distrusting() const {
   return distrusting_;
 }
 
-std::vector<MarkRequest> HandshakeServer::take_marks() {
+std::vector<ControlRequest> HandshakeServer::take_requests() {
   const std::lock_guard lock(mutex_);
-  return std::exchange(marks_, {});
+  return std::exchange(requests_, {});
 }
 
 std::optional<ProcessIdentity> HandshakeServer::take_identity(uint32_t pool, uint32_t pid) {

@@ -1,5 +1,5 @@
 // The collector's side of the handshake (recorder/ring/handshake.h): gives the session's files to
-// the processes that know its token. Also takes requests for marks from who may make them.
+// the processes that know its token. Also takes requests of `heaptape ctl` from who may make them.
 #pragma once
 
 #include <poll.h>
@@ -17,8 +17,8 @@
 
 #include "base/descriptor.h"
 #include "base/result.h"
+#include "recorder/collector/control_request.h"
 #include "recorder/collector/library_facts.h"
-#include "recorder/collector/mark_request.h"
 #include "recorder/collector/process_sampler.h"
 #include "recorder/collector/session_memory.h"
 #include "recorder/ring/handshake.h"
@@ -27,7 +27,7 @@ namespace heaptape::recorder {
 
 // Guarantees, whoever connects:
 // - Without the token nobody gets descriptors, nor any answer.
-// - Only who runs as the collector's user, or as root, may ask for a mark.
+// - Only who runs as the collector's user, or as root, may make requests.
 // - No client is waited for: one that says nothing is rejected after a second, or earlier, when
 //   more than 64 are silent: other users' first, then the oldest.
 // - Who a process is has been read from /proc before its answer leaves, so before it runs on.
@@ -38,7 +38,7 @@ namespace heaptape::recorder {
 class HandshakeServer {
  public:
   // `code`: null where no stacks are recorded; outlives the server. `prefix`: begins
-  // the name of the socket. Tests of marks have their own, so that they meet no other recorder;
+  // the name of the socket. Tests of requests have their own, so that they meet no other recorder;
   // processes to record look for kSocketPrefix only.
   static base::Result<std::unique_ptr<HandshakeServer>> open(
       CodeTables* code = nullptr, const std::string& prefix = kSocketPrefix);
@@ -46,6 +46,9 @@ class HandshakeServer {
   CodeTables* code() const { return code_; }
   // The value of HEAPTAPE_SESSION for the processes to record.
   const std::string& session_value() const { return session_value_; }
+
+  // Requests may name the recording by this tape, while it is written. Before serve().
+  void name_tape(const std::string& path) { tape_path_ = path; }
 
   // Appends what to poll.
   void add_waits(std::vector<pollfd>& waits) const;
@@ -57,8 +60,8 @@ class HandshakeServer {
   // The identity of the process that got this pool, as seen during its handshake; of the first, if
   // several got the common pool under one pid, by exec. Removes the entry.
   std::optional<ProcessIdentity> take_identity(uint32_t pool, uint32_t pid);
-  // The marks asked for since the last call, the earliest first. Any thread.
-  std::vector<MarkRequest> take_marks();
+  // The requests since the last call, the earliest first. Any thread.
+  std::vector<ControlRequest> take_requests();
   // Processes that knew the token and were gone, or tired of waiting, when their answer was ready.
   // They are not recorded. Any thread.
   uint64_t given_up() const;
@@ -85,7 +88,8 @@ class HandshakeServer {
   void reject_silent_clients();
   void hear(Client client, const SessionFiles& files);
   bool may_join(const Hello& hello);
-  void note_mark(Client client, const MarkMessage& message);
+  void note_request(Client client, const ControlMessage& message);
+  bool is_of_this_tape(const ControlTarget& target) const;
   void answer(int connection, const Hello& hello, const SessionFiles& files);
   bool knows_token(const char (&token)[kTokenDigits]) const;
   void give_pools(int connection, const PoolRequest& request, Pools& pools) const;
@@ -95,11 +99,12 @@ class HandshakeServer {
   const std::string session_value_;
   const std::string token_;
   CodeTables* const code_;
+  std::string tape_path_;
   LibraryFacts libraries_;
   std::deque<Client> clients_;  // the oldest first
   mutable std::mutex mutex_;
   std::map<IdentityKey, std::deque<ProcessIdentity>> identities_;  // guarded by mutex_
-  std::vector<MarkRequest> marks_;                                 // guarded by mutex_
+  std::vector<ControlRequest> requests_;                           // guarded by mutex_
   uint64_t given_up_ = 0;                                          // guarded by mutex_
   uint64_t of_other_builds_ = 0;                                   // guarded by mutex_
   uint64_t distrusting_ = 0;                                       // guarded by mutex_

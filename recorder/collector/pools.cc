@@ -203,6 +203,16 @@ std::vector<Pool*> Pools::take_claimed() {
   return claimed;
 }
 
+void Pools::give_back_rings() {
+  for (const auto& [number, pool] : mapped_) {
+    const SessionView& view = pool->view();
+    const uint32_t rings = std::min(view.header().rings_taken.high_water.load(), view.rings());
+    for (uint32_t ring = 0; ring < rings; ++ring) {
+      madvise(view.words(ring), kRingBytes, MADV_REMOVE);
+    }
+  }
+}
+
 void Pools::look(uint32_t places) {
   std::vector<uint32_t> next;
   while (next.size() < places) next.push_back(next_look_++ % kPoolPlaces);

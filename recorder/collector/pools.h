@@ -102,6 +102,8 @@ class Pools {
   const std::map<uint32_t, Pool*>& mapped() const { return mapped_; }
   // Unmaps a pool: no process is left in it that is known.
   void leave(uint32_t number);
+  // The recording is over, and processes go on: gives the memory of their rings back.
+  void give_back_rings();
   // Looks for claims at the next `places` places, whatever the lobby says: any process can erase
   // another's note there.
   void look(uint32_t places);

@@ -256,8 +256,10 @@ void ProcessTable::end(SlotId slot, schema::EndReason reason, int32_t status) {
 
 void ProcessTable::leave(SlotId slot, uint64_t cut) {
   RecordedProcess& process = *processes_.at(slot);
-  process.merge().drain(cut, base::monotonic_ns());
-  process.merge().finish_rounds();
+  if (cut != kNothingMore) {
+    process.merge().drain(cut, base::monotonic_ns());
+    process.merge().finish_rounds();
+  }
   finish(process, schema::EndReason::kRecordingStopped, -1);
   forget(slot);
 }

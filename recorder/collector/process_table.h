@@ -53,8 +53,9 @@ class ProcessTable {
   // waits for no file. The process must be gone, or have executed another program. The next
   // adopt_claims() leaves its pool if nobody else is there.
   void end(SlotId slot, schema::EndReason reason, int32_t status);
-  // Takes what came up to `cut` and finishes the tape of a process that goes on without us. Its
-  // slot and rings stay taken.
+  // Takes what came up to `cut`, or kNothingMore, and finishes the tape of a process that goes on
+  // without us. Its slot and rings stay taken.
+  static constexpr uint64_t kNothingMore = 0;
   void leave(SlotId slot, uint64_t cut);
 
   // The slots of processes that are dead and have no rounds left. Those may yet show a thread that

@@ -103,6 +103,15 @@ void RecordedProcess::save_if_due(uint64_t now_ns) {
   next_save_ns_ = 0;
 }
 
+bool RecordedProcess::save_up_to(uint64_t cut) {
+  if (saved_cut_ < cut) {
+    if (is_held_up_ || !merge_->has_written_up_to(cut) || !tape_->save()) return false;
+    saved_cut_ = cut;
+    save_job_ = tape_->jobs();
+  }
+  return tape_->jobs_done() >= save_job_;
+}
+
 void RecordedProcess::sample_if_due(uint64_t now_ns, size_t processes, ProcReader& reader) {
   if (!traits_.pid_is_ours) return;
   merge_->refresh_names(traits_.identity.pid, now_ns);

@@ -78,6 +78,8 @@ class RecordedProcess {
   std::optional<schema::Mark> add_mark(const std::string& name, uint64_t cut, uint64_t now_ns);
   // Sees to it that what came a while ago gets into the file: that much survives if we are killed.
   void save_if_due(uint64_t now_ns);
+  // Whether all calls up to `cut`, that of a round, are in the file. If not, sees to it: ask again.
+  bool save_up_to(uint64_t cut);
   // Asks `reader` when it is time for a sample, and takes it once it is there: neither waits.
   // `processes` share the time that is spent on samples.
   void sample_if_due(uint64_t now_ns, size_t processes, ProcReader& reader);
@@ -98,6 +100,8 @@ class RecordedProcess {
   bool was_gone_ = false;      // before we could open it
   uint64_t next_save_ns_ = 0;  // 0: there was nothing to save
   uint64_t saved_ = 0;         // RingMerge::written() at the last save
+  uint64_t saved_cut_ = 0;     // of save_up_to(): what was called by then is handed over
+  uint64_t save_job_ = 0;      // that did it: TapeStream::jobs()
   bool has_new_mark_ = false;
   bool is_held_up_ = false;  // the last work() was
   SampleSchedule schedule_;

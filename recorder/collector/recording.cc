@@ -1,9 +1,11 @@
 #include "recorder/collector/recording.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <latch>
 #include <string>
@@ -35,7 +37,7 @@ constexpr size_t kLeastThreads = 7;
 
 // Tries to write the tape before anything runs, so that a wrong name or a full disk is an error and
 // not a loss.
-base::Status check_output(const std::string& path, const std::string& program) {
+base::Status check_output(const std::string& path, const std::string& program, bool overwrites) {
   if (base::same_file(path, program)) {
     return Error::usage("'" + path + "' is the program to record: write the tape to another file");
   }
@@ -43,6 +45,11 @@ base::Status check_output(const std::string& path, const std::string& program) {
     return Error::usage("cannot record to '" + path +
                         "', which is not a regular file: a recording puts a manifest and the tapes "
                         "of child processes beside it; name a file in a directory");
+  }
+  for (const std::string& earlier : {path, path + kManifestSuffix}) {
+    if (overwrites || access(earlier.c_str(), F_OK) != 0) continue;
+    return Error::usage("'" + earlier + "' exists: give another name with -o, or --force to " +
+                        "write over it");
   }
   HEAPTAPE_ASSIGN_OR_RETURN(base::OutputFile probe,
                             base::OutputFile::create(path, base::OutputFile::IfAbandoned::kKeep));
@@ -136,7 +143,7 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
   HEAPTAPE_ASSIGN_OR_RETURN(const std::string preload_library, find_preload_library());
   HEAPTAPE_RETURN_IF_ERROR(check_descriptors());
   const Beginning beginning(options.tape_path);
-  HEAPTAPE_RETURN_IF_ERROR(check_output(options.tape_path, program));
+  HEAPTAPE_RETURN_IF_ERROR(check_output(options.tape_path, program, options.overwrites));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto memory, SessionMemory::create(options.session));
   HEAPTAPE_RETURN_IF_ERROR(check_threads());
   std::unique_ptr<CodeTables> code;  // none: no stacks are recorded
@@ -148,20 +155,35 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
   }
   HEAPTAPE_ASSIGN_OR_RETURN(const auto server, HandshakeServer::open(code.get()));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto services, ServiceThread::open());
+  server->name_tape(options.tape_path);
+  std::atomic<int> signal_target = 0;  // outlives the services
   std::unique_ptr<Collector> made;
   try {
     made = std::make_unique<Collector>(
         *memory, *server,
-        CollectorOptions{options.tape_path, options.command, options.watcher, options.backlog_bytes,
-                         options.rest_watcher});
+        CollectorOptions{.tape_path = options.tape_path,
+                         .command = options.command,
+                         .bounds = options.bounds,
+                         .waits_for_all = options.waits_for_all,
+                         .watcher = options.watcher,
+                         .backlog_bytes = options.backlog_bytes,
+                         .rest_watcher = options.rest_watcher,
+                         .on_target_end = [&signal_target] { signal_target = 0; }});
   } catch (const std::system_error& error) {
     return base::os_error("cannot start a thread", error.code().value());
   }
   Collector& collector = *made;
-  HEAPTAPE_ASSIGN_OR_RETURN(const int target, start_target(options.command, preload_library,
-                                                           server->session_value(), signals));
+  if (options.waits_for_all && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {
+    return base::os_error("cannot wait for all processes", errno);
+  }
+  const TargetGroup group = options.detaches_on_interrupt ? TargetGroup::kOwn : TargetGroup::kOurs;
+  HEAPTAPE_ASSIGN_OR_RETURN(
+      const int target,
+      start_target(options.command, preload_library, server->session_value(), signals, group));
   raise_descriptor_limit();
-  services->start({*server, memory->files(), target, [&collector] { collector.wake(); }});
+  signal_target = target;
+  services->start({*server, memory->files(), signal_target, options.detaches_on_interrupt,
+                   [&collector] { collector.wake(); }, [&collector] { collector.interrupt(); }});
   Recording recording = collector.run(target);
   services->finish();
   note_unrecorded_processes(memory->pools(), *server, recording.failures);

@@ -11,16 +11,24 @@
 
 namespace heaptape::recorder {
 
+// Behind the name of the first tape.
+inline constexpr char kManifestSuffix[] = ".manifest.json";
+
 struct RecordOptions {
   std::string tape_path;
+  bool overwrites = false;  // an earlier recording of that name
   SessionOptions session;
   std::vector<std::string> command;  // not empty
   LiveWatcher watcher = {};          // none: nobody watches
   uint64_t backlog_bytes = Backlog::kDefaultBytes;
   RestWatcher rest_watcher = {};  // none: nobody watches
+  RecordingBounds bounds = {};
+  bool waits_for_all = false;          // for all descendants of the program, orphans included
+  bool detaches_on_interrupt = false;  // SIGINT ends the recording, and is not the program's
 };
 
-// Runs the command and records it until it has ended. An error means that no tape was written and
+// Runs the command and records it until it has ended, or the recording is to end: then the program
+// runs on, and is for wait_for_target(). An error means that no tape was written and
 // that the program never ran: it cannot be recorded or executed, or the tape cannot be written.
 // Failures after its start are in the Recording.
 Result<Recording> record(const RecordOptions& options, const RecorderSignals& signals);

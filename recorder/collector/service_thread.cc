@@ -55,7 +55,9 @@ void ServiceThread::run(const Session& session) {
     session.server.add_waits(waits);
     if (poll(waits.data(), waits.size(), session.server.timeout_ms()) < 0) continue;
     if (waits[0].revents != 0) return;
-    if (waits[1].revents != 0) signals_.forward_to(session.target);
+    if (waits[1].revents != 0 && signals_.forward_to(session.target, session.keeps_interrupts)) {
+      session.on_interrupt();
+    }
     session.server.serve(std::span(waits).subspan(2), session.files);
     session.on_change();
     session.files.pools.restock();

@@ -2,6 +2,7 @@
 // waits for either.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -21,8 +22,11 @@ class ServiceThread {
   struct Session {
     HandshakeServer& server;
     SessionFiles files;
-    int target;                       // pid of the program that gets the signals; 0: nobody does
-    std::function<void()> on_change;  // called in the thread: a process came, or a child changed
+    const std::atomic<int>& target;  // pid of the program that gets the signals; 0: nobody does
+    bool keeps_interrupts;           // SIGINT ends the recording, and is not the program's
+    // Called in the thread: a process came, or a child changed; a signal ends the recording.
+    std::function<void()> on_change;
+    std::function<void()> on_interrupt;
   };
 
   // Opens all it needs and starts its thread, so that a lack of either shows before the program

@@ -17,19 +17,25 @@ base::Result<SignalForwarder> SignalForwarder::open() {
   return SignalForwarder(std::move(signals));
 }
 
-void SignalForwarder::forward_to(int target) {
+bool SignalForwarder::forward_to(int target, bool keeps_interrupts) {
+  bool ends_recording = false;
   signalfd_siginfo info{};
   while (read(signals_.get(), &info, sizeof info) == sizeof info) {
     const int signal = static_cast<int>(info.ssi_signo);
     const bool from_terminal = info.ssi_code == SI_KERNEL;
-    if (target <= 0 || signal == SIGCHLD) continue;
-    if (!from_terminal) {
+    if (signal == SIGCHLD) continue;
+    if (target <= 0) {
+      ends_recording |= signal != SIGUSR1 && signal != SIGUSR2;
+    } else if (keeps_interrupts && signal == SIGINT) {
+      ends_recording = true;
+    } else if (!from_terminal) {
       kill(target, signal);
     } else if (signal == SIGHUP && getsid(0) == getpid()) {
       kill(target, SIGHUP);
       kill(target, SIGCONT);  // the kernel sends both, so that a stopped program notices
     }
   }
+  return ends_recording;
 }
 
 }  // namespace heaptape::recorder

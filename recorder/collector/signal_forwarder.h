@@ -17,8 +17,10 @@ class SignalForwarder {
 
   // Readable when a signal came, or when a child of ours changed.
   int descriptor() const { return signals_.get(); }
-  // Takes all signals that came and forwards those that are meant for `target`; 0: drops them.
-  void forward_to(int target);
+  // Takes all signals that came and forwards those that are meant for `target`. Whether one came
+  // that ends the recording: SIGINT, if `keeps_interrupts`, which is then not forwarded; and any
+  // that would end a program, if `target` is 0.
+  bool forward_to(int target, bool keeps_interrupts = false);
 
  private:
   explicit SignalForwarder(base::Descriptor signals) : signals_(std::move(signals)) {}

@@ -1,6 +1,9 @@
 #include "recorder/collector/tape_names.h"
 
+#include <unistd.h>
+
 #include <cctype>
+#include <ctime>
 #include <filesystem>
 
 namespace heaptape::recorder {
@@ -19,7 +22,40 @@ std::string plain_name(const std::string& executable) {
   return name.empty() ? "process" : name;
 }
 
+std::string utc_text() {
+  const time_t now = time(nullptr);
+  tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  return {text, strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &parts)};
+}
+
 }  // namespace
+
+base::Result<std::string> expand_tape_path(const std::string& pattern, const std::string& program) {
+  std::string path;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] != '%') {
+      path += pattern[i];
+      continue;
+    }
+    const char what = ++i < pattern.size() ? pattern[i] : ' ';
+    if (what == 'n') {
+      path += program;
+    } else if (what == 't') {
+      path += utc_text();
+    } else if (what == 'p') {
+      path += std::to_string(getpid());
+    } else if (what == '%') {
+      path += '%';
+    } else {
+      return base::Error::usage("'" + pattern +
+                                "' has a % that stands for nothing: type %n for the "
+                                "program, %t for the time, %p for the pid of heaptape, or %%");
+    }
+  }
+  return path;
+}
 
 std::string TapeNames::next(const ProcessIdentity& identity) {
   if (taken_.insert(tape_path_).second) return tape_path_;

@@ -4,9 +4,14 @@
 #include <set>
 #include <string>
 
+#include "base/result.h"
 #include "recorder/collector/process_sampler.h"
 
 namespace heaptape::recorder {
+
+// `pattern` with %n for the name of the program, %t for the time in UTC (20261129T164500Z), %p for
+// the pid of this process, %% for %. Fails if anything else follows a %.
+base::Result<std::string> expand_tape_path(const std::string& pattern, const std::string& program);
 
 class TapeNames {
  public:

@@ -93,10 +93,12 @@ void TapeWriters::work(Tape& tape, Job& job, schema::FrameCompressor& compressor
       tape.effort_pays = tape.output.bytes() - before < chunk->count;  // a byte for each call
     }
     --tape.chunks_waiting;
+    ++tape.jobs_done;
     keep_spare(std::move(*chunk));
   } else if (const auto* part = std::get_if<schema::EventPart>(&job)) {
     tape.output.save(*part, compressor);
     --tape.parts_waiting;
+    ++tape.jobs_done;
   } else if (std::holds_alternative<Open>(job)) {
     // Whoever writes the first chunk meets the same error, and counts what it costs.
     static_cast<void>(tape.output.open(compressor));
@@ -160,6 +162,7 @@ void TapeStream::finish(size_t id, const schema::TapeSummary& summary,
 
 schema::EventColumns TapeStream::write(schema::EventColumns chunk) {
   const bool is_full = chunk.count == schema::kEventsPerChunk;
+  ++jobs_;
   ++tape_->chunks_waiting;
   writers_.post(tape_, std::move(chunk));
   // A tape that filled a chunk is likely to fill another.
@@ -167,6 +170,7 @@ schema::EventColumns TapeStream::write(schema::EventColumns chunk) {
 }
 
 void TapeStream::save(schema::EventPart part) {
+  ++jobs_;
   ++tape_->parts_waiting;
   writers_.post(tape_, std::move(part));
 }

@@ -76,6 +76,7 @@ class TapeWriters {
     schema::TapeOutput output;  // of the thread that works on it, but for size_classes()
     std::list<Job> jobs;
     bool is_scheduled = false;  // in ready_, or a thread works on it
+    std::atomic<uint64_t> jobs_done{0};
     std::atomic<uint32_t> chunks_waiting{0};
     std::atomic<uint32_t> parts_waiting{0};
     std::atomic<bool> effort_pays{false};
@@ -119,6 +120,9 @@ class TapeStream : private schema::ChunkSink {
   // Hands over what came since the last chunk or save. False, and nothing done, while the last save
   // still waits: the disk is slow.
   bool save();
+  // How many chunks and saves were handed over, and how many of the first of these are in the file.
+  uint64_t jobs() const { return jobs_; }
+  uint64_t jobs_done() const { return tape_->jobs_done.load(); }
   // Ends the tape and returns at once; TapeWriters::wait() tells what came of it. Nothing may
   // follow. `names`, if any, are looked for once more.
   void finish(size_t id, const schema::TapeSummary& summary,
@@ -134,6 +138,7 @@ class TapeStream : private schema::ChunkSink {
 
   TapeWriters& writers_;
   std::shared_ptr<TapeWriters::Tape> tape_;
+  uint64_t jobs_ = 0;
   schema::TapeEncoder encoder_{*this};
 };
 

@@ -1,6 +1,7 @@
 #include "recorder/collector/target.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -12,6 +13,7 @@
 
 #include "base/descriptor.h"
 #include "base/install_paths.h"
+#include "recorder/collector/signal_forwarder.h"
 #include "recorder/ring/handshake.h"
 
 namespace heaptape::recorder {
@@ -65,7 +67,7 @@ Result<Pipe> open_pipe() {
 
 Result<int> start_target(const std::vector<std::string>& command,
                          const std::string& preload_library, const std::string& session_value,
-                         const RecorderSignals& signals) {
+                         const RecorderSignals& signals, TargetGroup group) {
   std::vector<std::string> words = command;
   std::vector<std::string> environment = target_environment(preload_library, session_value);
   const std::vector<char*> argv = as_pointers(words);
@@ -75,6 +77,7 @@ Result<int> start_target(const std::vector<std::string>& command,
   if (pid < 0) return base::os_error("cannot start '" + command[0] + "'", errno);
   if (pid == 0) {
     signals.restore_in_child();
+    if (group == TargetGroup::kOwn) setpgid(0, 0);
     execvpe(argv[0], argv.data(), envp.data());
     const int failure = errno;
     [[maybe_unused]] const ssize_t told = write(exec_error.in.get(), &failure, sizeof failure);
@@ -96,6 +99,26 @@ std::optional<TargetEnd> poll_target(int pid) {
   if (waitpid(pid, &status, WNOHANG) != pid) return std::nullopt;
   if (WIFSIGNALED(status)) return TargetEnd{true, WTERMSIG(status)};
   return TargetEnd{false, WEXITSTATUS(status)};
+}
+
+bool reap_orphans(int target) {
+  for (;;) {
+    siginfo_t child{};
+    if (waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) != 0) return errno != ECHILD;
+    if (child.si_pid == 0 || child.si_pid == target) return true;
+    waitpid(child.si_pid, nullptr, WNOHANG);
+  }
+}
+
+TargetEnd wait_for_target(int pid) {
+  constexpr int kLookMs = 100;  // where no descriptor is left for signals
+  auto signals = SignalForwarder::open();
+  for (;;) {
+    if (const auto end = poll_target(pid)) return *end;
+    pollfd wait{signals.ok() ? signals->descriptor() : -1, POLLIN, 0};
+    poll(&wait, 1, signals.ok() ? -1 : kLookMs);
+    if (signals.ok()) signals->forward_to(pid);
+  }
 }
 
 void end_like(const TargetEnd& end) {

@@ -10,11 +10,15 @@
 
 namespace heaptape::recorder {
 
+// The process group of the program: ours, or one of its own, which the keys of a terminal do not
+// reach.
+enum class TargetGroup : uint8_t { kOurs, kOwn };
+
 // Starts `command` with the preload library and the session in its environment and everything else
 // as our caller has it. Returns its pid; an error when the program cannot be executed.
 base::Result<int> start_target(const std::vector<std::string>& command,
                                const std::string& preload_library, const std::string& session_value,
-                               const RecorderSignals& signals);
+                               const RecorderSignals& signals, TargetGroup group);
 
 // How a program ended, from wait(2).
 struct TargetEnd {
@@ -24,6 +28,13 @@ struct TargetEnd {
 
 // How the child `pid` ended; nothing while it runs.
 std::optional<TargetEnd> poll_target(int pid);
+
+// Takes the ends of our children but `target`: of orphans, where we are their reaper. Whether a
+// child is left.
+bool reap_orphans(int target);
+
+// Waits for the end of the child `pid`, which is recorded no longer, and forwards signals to it.
+TargetEnd wait_for_target(int pid);
 
 // Ends this process as the target ended: with its exit status, or by its signal, but without a
 // second core dump.

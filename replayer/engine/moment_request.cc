@@ -1,7 +1,5 @@
 #include "replayer/engine/moment_request.h"
 
-#include <charconv>
-#include <cmath>
 #include <optional>
 
 #include "base/display_text.h"
@@ -15,26 +13,6 @@ namespace {
 using base::Error;
 using base::Result;
 
-// Nothing unless it is a number of seconds, or of milliseconds.
-std::optional<uint64_t> parse_time(std::string_view text) {
-  if (text.starts_with('-')) return std::nullopt;
-  double factor = 1e9;
-  if (text.ends_with("ms")) {
-    factor = 1e6;
-    text.remove_suffix(2);
-  } else if (text.ends_with("s")) {
-    text.remove_suffix(1);
-  } else {
-    return std::nullopt;
-  }
-  double number = 0;
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  if (!(number >= 0) || number * factor >= 0x1p63) return std::nullopt;
-  return static_cast<uint64_t>(std::llround(number * factor));
-}
-
 }  // namespace
 
 Result<MomentRequest> parse_moment(std::string_view text) {
@@ -42,7 +20,7 @@ Result<MomentRequest> parse_moment(std::string_view text) {
     if (text == name) return MomentRequest{.kind = MomentRequest::Kind::kFound, .name = name};
   }
   const std::string name(text);
-  if (const auto time_ns = parse_time(text)) {
+  if (const auto time_ns = base::parse_time(text)) {
     return MomentRequest{.kind = MomentRequest::Kind::kTime, .name = name, .time_ns = *time_ns};
   }
   if (text.starts_with(kMarkPrefix) && text.size() > kMarkPrefix.size()) {

@@ -187,7 +187,7 @@ def disagreements(live, replayed):
 def measure(heaptape, name, folder, files):
     command = prepare(name, folder)
     tape = os.path.join(folder, "run.tape")
-    subprocess.run([heaptape, "record", "-o", tape, "--", *command], check=True)
+    subprocess.run([heaptape, "record", "--force", "-o", tape, "--", *command], check=True)
     events, replayed, loop = replay(heaptape, tape + ".manifest.json", folder)
     live = {family: [] for family in FAMILIES}
     for _ in range(LIVE_RUNS):

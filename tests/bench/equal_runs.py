@@ -56,7 +56,7 @@ class Heaptape:
             self.run("scenario", SCENARIO, "-o", "fleet.tape", "--set", "events=300k", "--set", "live=20k")
             return "fleet.tape"
         command, program = PROGRAMS[name]
-        self.run("record", "-o", "anew.tape", "--", *command, env={**os.environ, "PYTHONMALLOC": "malloc"})
+        self.run("record", "--force", "-o", "anew.tape", "--", *command, env={**os.environ, "PYTHONMALLOC": "malloc"})
         processes = json.loads((self.folder / "anew.tape.manifest.json").read_text())["processes"]
         [tape] = [process["tape"] for process in processes if Path(process["executable"]).name.startswith(program)]
         return tape

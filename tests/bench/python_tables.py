@@ -51,7 +51,7 @@ def measure(kind, path):
 def make_tapes(heaptape, folder):
     python, random = folder / "json.tape", folder / "random.tape"
     environment = {**os.environ, "PYTHONMALLOC": "malloc"}
-    command = [heaptape, "record", "-o", python, "--", "/usr/bin/python3", "-c", JSON_PROGRAM]
+    command = [heaptape, "record", "--force", "-o", python, "--", "/usr/bin/python3", "-c", JSON_PROGRAM]
     subprocess.run(command, check=True, env=environment)
     options = ["--set", "events=20000000", "-o", random]
     command = [heaptape, "scenario", "random-slots", *options]

@@ -28,7 +28,7 @@ double seconds_now() {
 }
 
 Command recorded(const std::string& tape, const Command& command) {
-  Command all = {kHeaptape, "record", "-o", tape, "--"};
+  Command all = {kHeaptape, "record", "--force", "-o", tape, "--"};
   all.insert(all.end(), command.begin(), command.end());
   return all;
 }

@@ -170,7 +170,7 @@ def text_of(values, digits=2):
 
 def measure(name, program, heaptape, memray, pairs, folder):
     tape = f"{folder}/t.tape"
-    recorded = [heaptape, "record", "-o", tape, "--", *program.command]
+    recorded = [heaptape, "record", "--force", "-o", tape, "--", *program.command]
     others = {}
     if shutil.which("heaptrack") and program.is_one_process:
         others["heaptrack"] = ["heaptrack", "-o", f"{folder}/h", *program.command]
@@ -197,7 +197,7 @@ def measure(name, program, heaptape, memray, pairs, folder):
 
 def kept_share(heaptape, command, folder):
     tape = f"{folder}/d.tape"
-    subprocess.run([heaptape, "record", "--on-full", "drop", "-o", tape, "--", *command],
+    subprocess.run([heaptape, "record", "--force", "--on-full", "drop", "-o", tape, "--", *command],
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     kept = sum(int(one["events"]) for one in processes_of(tape))
     lost = sum(int(one["lostEvents"]) for one in processes_of(tape))
@@ -219,7 +219,7 @@ def whole_ms(command):
 
 def show_ends(heaptape, pairs, folder):
     python = ["/usr/bin/python3", "-c", LAST_WORDS]
-    record = [heaptape, "record", "-o", f"{folder}/e.tape", "--"]
+    record = [heaptape, "record", "--force", "-o", f"{folder}/e.tape", "--"]
     later = []
     for _ in range(pairs):
         bare = end_ms(python)

@@ -42,6 +42,8 @@ def calls_of(tape):
 
 def extra_seconds(heaptape, command, bare_seconds, tape):
     """Processor time of recording, beyond the bare run."""
+    for path in (tape, tape + ".manifest.json"):
+        Path(path).unlink(missing_ok=True)
     return cpu_seconds([heaptape, "record", "-o", tape, "--", *command]) - bare_seconds
 
 

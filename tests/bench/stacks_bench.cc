@@ -22,7 +22,8 @@ constexpr int kRounds = 5;
 
 Command recorded(const std::string& folder, const std::string& stacks, const Command& command) {
   std::filesystem::create_directory(folder);
-  Command all = {HEAPTAPE_BINARY, "record", "--stacks", stacks, "-o", folder + "/t", "--"};
+  Command all = {HEAPTAPE_BINARY, "record", "--force",     "--stacks",
+                 stacks,          "-o",     folder + "/t", "--"};
   all.insert(all.end(), command.begin(), command.end());
   return all;
 }

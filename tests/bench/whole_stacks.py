@@ -136,7 +136,7 @@ def record(heaptape, name, folder):
     if before:
         subprocess.run(["sh", "-c", before], cwd=folder, check=True)
     subprocess.run(
-        [heaptape, "record", "--stacks", "dwarf", "-o", "t.tape", "--", "sh", "-c", command],
+        [heaptape, "record", "--force", "--stacks", "dwarf", "-o", "t.tape", "--", "sh", "-c", command],
         cwd=folder, check=True, stderr=subprocess.DEVNULL,
     )
     ends = Counter()

@@ -75,11 +75,5 @@ TEST_F(RecordMarks, AreRefusedForProcessesThatNobodyRecords) {
       << ended.err;
 }
 
-TEST_F(RecordMarks, AreAllThatCtlKnows) {
-  const Ended ended = run({"heaptape", "ctl", "1", "stop", "now"});
-  EXPECT_EQ(ended.status, 2);
-  EXPECT_NE(ended.err.find("heaptape ctl PID mark NAME"), std::string::npos) << ended.err;
-}
-
 }  // namespace
 }  // namespace heaptape::tests

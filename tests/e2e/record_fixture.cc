@@ -59,7 +59,7 @@ HeapWalk walk_heap(const std::vector<Event>& events) {
 }
 
 Words RecordTest::record_words(const Words& command, const Words& options) const {
-  Words words = {heaptape_path(), "record", "-o", tape_path()};
+  Words words = {heaptape_path(), "record", "--force", "-o", tape_path()};
   if (const char* const stacks = std::getenv(kStacksVariable)) {
     words.insert(words.end(), {"--stacks", stacks});
   }

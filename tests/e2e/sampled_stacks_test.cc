@@ -26,8 +26,8 @@ struct Estimate {
 class SampledStacks : public testing::Test {
  protected:
   void record(const std::string& mode, const std::string& program = "sampled_stacks") {
-    const auto ended = tests::run(
-        {"heaptape", "record", "--stacks", mode, "-o", tape_, "--", tests::target_path(program)});
+    const auto ended = tests::run({"heaptape", "record", "--force", "--stacks", mode, "-o", tape_,
+                                   "--", tests::target_path(program)});
     ASSERT_EQ(ended.status, 0) << ended.describe();
   }
   // By size of the block, of the target's functions.

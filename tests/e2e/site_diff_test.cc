@@ -21,8 +21,8 @@ class SiteDiff : public testing::Test {
   // Records a build of the program and replays the tape. Returns what the program said.
   std::string make_report(const std::string& build, const std::string& stacks = "dwarf") {
     const std::string tape = dir_.file(build + ".tape");
-    const Ended recorded = run({"heaptape", "record", "--stacks", stacks, "-o", tape, "--",
-                                tests::target_path(build + "/cache")});
+    const Ended recorded = run({"heaptape", "record", "--force", "--stacks", stacks, "-o", tape,
+                                "--", tests::target_path(build + "/cache")});
     EXPECT_EQ(recorded.status, 0) << recorded.err;
     const Ended replayed =
         run({"heaptape", "replay", tape, "-a", "model:ideal", "-o", json(build)});

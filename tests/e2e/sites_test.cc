@@ -213,7 +213,7 @@ TEST_F(StatsOfStacks, NamesNobodyOfATapeWithoutThem) {
 }
 
 TEST_F(SiteStatsCommand, KnowsWhoCalledInARecording) {
-  ASSERT_EQ(run({"heaptape", "record", "--stacks", "fp", "-o", tape_, "--",
+  ASSERT_EQ(run({"heaptape", "record", "--force", "--stacks", "fp", "-o", tape_, "--",
                  tests::target_path("known_stacks")})
                 .status,
             0);
@@ -224,8 +224,8 @@ TEST_F(SiteStatsCommand, KnowsWhoCalledInARecording) {
 class RecordedSites : public testing::Test {
  protected:
   RecordedSites() {
-    const Ended ended = run({"heaptape", "record", "--stacks", "dwarf", "-o", tape_, "--",
-                             tests::target_path("known_stacks")});
+    const Ended ended = run({"heaptape", "record", "--force", "--stacks", "dwarf", "-o", tape_,
+                             "--", tests::target_path("known_stacks")});
     EXPECT_EQ(ended.status, 0) << ended.describe();
   }
   void expect(const std::vector<std::string>& command, const std::string& part) const {
@@ -311,7 +311,9 @@ TEST_F(RecordedSites, AreReadFromTheFileBesideTheTape) {
 TEST_F(RecordedSites, AreReadFromTheFileOfTheUnfinishedTape) {
   const std::string program = dir_.file("program");
   std::filesystem::copy(tests::target_path("known_stacks"), program);
-  ASSERT_EQ(run({"heaptape", "record", "--stacks", "dwarf", "-o", tape_, "--", program}).status, 0);
+  ASSERT_EQ(run({"heaptape", "record", "--force", "--stacks", "dwarf", "-o", tape_, "--", program})
+                .status,
+            0);
   std::filesystem::rename(tape_, tape_ + ".partial");
   expect({"symbolize", tape_ + ".partial"}, "functions");
   EXPECT_FALSE(std::filesystem::exists(tape_ + ".partial.symbols"));
@@ -323,7 +325,9 @@ TEST_F(RecordedSites, AreReadFromTheFileOfTheUnfinishedTape) {
 TEST_F(RecordedSites, AreThoseOfTheFileAsFarAsItGoes) {
   const std::string program = dir_.file("program");
   std::filesystem::copy(tests::target_path("known_stacks"), program);
-  ASSERT_EQ(run({"heaptape", "record", "--stacks", "dwarf", "-o", tape_, "--", program}).status, 0);
+  ASSERT_EQ(run({"heaptape", "record", "--force", "--stacks", "dwarf", "-o", tape_, "--", program})
+                .status,
+            0);
   expect({"symbolize", tape_}, "functions");
   auto file = replayer::read_symbols(symbols_);
   ASSERT_TRUE(file.ok());
@@ -343,7 +347,9 @@ TEST_F(RecordedSites, AreThoseOfTheFileAsFarAsItGoes) {
 TEST_F(RecordedSites, AreThoseOfTheFileWhereAFolderOfDebugFilesLacksThem) {
   const std::string program = dir_.file("program");
   std::filesystem::copy(tests::target_path("known_stacks"), program);
-  ASSERT_EQ(run({"heaptape", "record", "--stacks", "dwarf", "-o", tape_, "--", program}).status, 0);
+  ASSERT_EQ(run({"heaptape", "record", "--force", "--stacks", "dwarf", "-o", tape_, "--", program})
+                .status,
+            0);
   expect({"symbolize", tape_}, "functions");
   std::filesystem::remove(program);
   const Ended ended =
@@ -369,7 +375,9 @@ TEST_F(RecordedSites, SayWhatShareOfTheStacksIsWhole) {
 TEST_F(RecordedSites, AreNotForgottenByASecondLook) {
   const std::string program = dir_.file("program");
   std::filesystem::copy(tests::target_path("known_stacks"), program);
-  ASSERT_EQ(run({"heaptape", "record", "--stacks", "dwarf", "-o", tape_, "--", program}).status, 0);
+  ASSERT_EQ(run({"heaptape", "record", "--force", "--stacks", "dwarf", "-o", tape_, "--", program})
+                .status,
+            0);
   expect({"symbolize", tape_}, "functions");
   std::filesystem::remove(program);
   const Ended again = run({"heaptape", "symbolize", tape_});

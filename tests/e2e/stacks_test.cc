@@ -22,8 +22,8 @@ class KnownStacks : public testing::Test {
  protected:
   void record(const std::string& mode) {
     const std::string path = dir_.file("a.tape");
-    const auto ended = tests::run({"heaptape", "record", "--stacks", mode, "-o", path, "--",
-                                   tests::target_path("known_stacks")});
+    const auto ended = tests::run({"heaptape", "record", "--force", "--stacks", mode, "-o", path,
+                                   "--", tests::target_path("known_stacks")});
     ASSERT_EQ(ended.status, 0) << ended.describe();
     std::istringstream lines(ended.out);
     std::string name;

@@ -53,8 +53,8 @@ class StacksByGdb : public testing::TestWithParam<Shape> {
   void record_under_gdb() {
     Texts words = {"gdb", "-nx", "-batch", "-x", HEAPTAPE_GDB_SCRIPT, "--args"};
     for (const std::string& word :
-         Texts{tests::heaptape_path(), "record", "--stacks", "dwarf,depth=100", "-o", tape_, "--",
-               tests::target_path("unwinding"), GetParam().name}) {
+         Texts{tests::heaptape_path(), "record", "--force", "--stacks", "dwarf,depth=100", "-o",
+               tape_, "--", tests::target_path("unwinding"), GetParam().name}) {
       words.push_back(word);
     }
     if (!GetParam().more.empty()) words.push_back(tests::target_path(GetParam().more));

@@ -57,7 +57,7 @@ class Bench:
 
     def record(self, program, folder):
         tape = os.path.join(folder, "run.tape")
-        wrapper = f"LD_PRELOAD=libc.so.6{program.preload} {self.heaptape} record --follow none -o {tape} --"
+        wrapper = f"LD_PRELOAD=libc.so.6{program.preload} {self.heaptape} record --force --follow none -o {tape} --"
         if os.path.exists(tape):
             os.unlink(tape)
         run = LiveRun(program, folder, wrapper, self.environment, tape)

@@ -91,7 +91,7 @@ class Bench:
             script = subprocess.Popen(
                 ["sh", "-ec", PRELUDE + self.program.script], cwd=self.folder, start_new_session=True,
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                env={**os.environ, "RUN": f"{self.heaptape} record -o {self.tape} --", "REPO": str(REPO)})
+                env={**os.environ, "RUN": f"{self.heaptape} record --force -o {self.tape} --", "REPO": str(REPO)})
             try:
                 (self.look_at_points if self.program.has_points else self.look_again_and_again)(script)
                 if script.wait() == 77:

@@ -20,7 +20,7 @@ uint64_t events_of(const std::string& path) {
 
 std::string record(const TempDir& dir, const std::vector<std::string>& words,
                    const std::vector<std::string>& environment, std::string* output) {
-  CommandLine command{.words = {"heaptape", "record", "-o", dir.file("r.tape"), "--"},
+  CommandLine command{.words = {"heaptape", "record", "--force", "-o", dir.file("r.tape"), "--"},
                       .environment = environment};
   command.words.insert(command.words.end(), words.begin(), words.end());
   const Ended outcome = run(command);

@@ -75,6 +75,17 @@ TEST(Count, HasNoUnitsOfBytes) {
   EXPECT_EQ(parse_count("10B"), std::nullopt);
 }
 
+TEST(Time, IsInUnitsOfTime) {
+  EXPECT_EQ(parse_time("1.5s"), 1'500'000'000u);
+  EXPECT_EQ(parse_time("200ms"), 200'000'000u);
+  EXPECT_EQ(parse_time("10m"), 600'000'000'000u);
+  EXPECT_EQ(parse_time("2h"), 7'200'000'000'000u);
+  EXPECT_EQ(parse_time("0s"), 0u);
+  for (const char* const text : {"", "s", "5", "-1s", "1e3s", "nans", "1 s", "3000000h", "1d"}) {
+    EXPECT_EQ(parse_time(text), std::nullopt) << text;
+  }
+}
+
 TEST(Units, AreThoseThatMessagesName) {
   std::string_view names = kUnitNames;
   for (size_t end = 0; end != std::string_view::npos; names.remove_prefix(end + 1)) {

@@ -94,6 +94,8 @@ class Client {
   Welcome welcome_{};
 };
 
+const std::atomic<int> nobody = 0;  // gets signals
+
 class HandshakeServerTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -103,7 +105,7 @@ class HandshakeServerTest : public testing::Test {
     descriptor_.reset(open(dir_.file("session").c_str(), O_RDWR | O_CLOEXEC));
   }
   void serve(const SessionFiles& files) {
-    services_->start({*server_, files, 0, [this] { ++changes_; }});
+    services_->start({*server_, files, nobody, false, [this] { ++changes_; }, [] {}});
   }
   SessionFiles files() { return {descriptor_.get(), descriptor_.get(), session_.pools()}; }
   void serve() { serve(files()); }
@@ -618,7 +620,7 @@ class StrangersSession {
     const auto server = std::move(*HandshakeServer::open());
     const auto services = std::move(*ServiceThread::open());
     const auto memory = std::move(*SessionMemory::create({}));
-    services->start({*server, memory->files(), 0, [] {}});
+    services->start({*server, memory->files(), nobody, false, [] {}, [] {}});
     const std::string& text = server->session_value();
     if (write(value, text.data(), text.size()) != static_cast<ssize_t>(text.size())) return 91;
     char byte;

@@ -16,12 +16,20 @@ namespace {
 class ServiceThreadTest : public testing::Test {
  protected:
   void start(int target) {
-    services_->start({*server_, {-1, -1, session_.pools()}, target, [this] { ++changes_; }});
+    target_ = target;
+    services_->start({*server_,
+                      {-1, -1, session_.pools()},
+                      target_,
+                      false,
+                      [this] { ++changes_; },
+                      [this] { ++interrupts_; }});
   }
 
   tests::FakeSession session_;
   const RecorderSignals signals_;
+  std::atomic<int> target_{0};
   std::atomic<int> changes_{0};
+  std::atomic<int> interrupts_{0};
   std::unique_ptr<HandshakeServer> server_ = std::move(*HandshakeServer::open());
   std::unique_ptr<ServiceThread> services_ = std::move(*ServiceThread::open());
 };

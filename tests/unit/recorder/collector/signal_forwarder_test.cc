@@ -55,6 +55,25 @@ TEST_F(SignalForwarderTest, KeepsTheEndsOfChildrenToItself) {
   EXPECT_FALSE(target_got(SIGCHLD));
 }
 
+TEST_F(SignalForwarderTest, KeepsInterruptsForWhomTheyEndTheRecording) {
+  kill(getpid(), SIGINT);
+  kill(getpid(), SIGTERM);
+  EXPECT_TRUE(forwarder_.forward_to(target_, true));
+  EXPECT_TRUE(target_got(SIGTERM));
+  EXPECT_FALSE(target_got(SIGINT));
+  kill(getpid(), SIGINT);
+  EXPECT_FALSE(forwarder_.forward_to(target_));
+  EXPECT_TRUE(target_got(SIGINT));
+}
+
+TEST_F(SignalForwarderTest, EndsTheRecordingWithoutATarget) {
+  kill(getpid(), SIGUSR1);
+  kill(getpid(), SIGCHLD);
+  EXPECT_FALSE(forwarder_.forward_to(0));
+  kill(getpid(), SIGHUP);
+  EXPECT_TRUE(forwarder_.forward_to(0));
+}
+
 TEST_F(SignalForwarderTest, DropsSignalsWithoutATarget) {
   kill(getpid(), SIGUSR1);
   forwarder_.forward_to(0);

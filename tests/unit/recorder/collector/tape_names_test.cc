@@ -1,6 +1,7 @@
 #include "recorder/collector/tape_names.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 namespace heaptape::recorder {
 namespace {
@@ -44,6 +45,23 @@ TEST_F(LaterTapeNames, DoWithoutAProgramsName) {
 
 TEST_F(LaterTapeNames, AreShortWhateverTheProgramsName) {
   EXPECT_LT(names_.next(identity(7, "/" + std::string(300, 'x'))).size(), 100u);
+}
+
+TEST(TapePatterns, HaveProgramTimeAndPid) {
+  EXPECT_EQ(*expand_tape_path("a/%n-%%.tape", "server"), "a/server-%.tape");
+  EXPECT_EQ(*expand_tape_path("%p", "x"), std::to_string(getpid()));
+  const std::string time = *expand_tape_path("%t", "x");
+  EXPECT_EQ(time.size(), std::string("20261129T164500Z").size());
+  EXPECT_TRUE(time.starts_with("20") && time[8] == 'T' && time.ends_with('Z')) << time;
+  EXPECT_EQ(*expand_tape_path("plain.tape", "x"), "plain.tape");
+}
+
+TEST(TapePatterns, RefuseWhatStandsForNothing) {
+  for (const char* const pattern : {"a%", "%x.tape", "% n"}) {
+    const auto path = expand_tape_path(pattern, "x");
+    ASSERT_FALSE(path.ok()) << pattern;
+    EXPECT_EQ(path.error().code, base::ErrorCode::kUsage);
+  }
 }
 
 TEST(TapeNames, KeepAnEndingOtherThanTape) {

@@ -1,5 +1,5 @@
-// Both sides of a request for a mark: the recorder's server and `heaptape ctl`'s client.
-#include "recorder/collector/mark_client.h"
+// Both sides of a request: the recorder's server and `heaptape ctl`'s client.
+#include "recorder/collector/control_client.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -15,6 +15,7 @@
 
 #include "recorder/collector/handshake_server.h"
 #include "tests/support/fake_session.h"
+#include "tests/support/temp_dir.h"
 
 namespace heaptape::recorder {
 namespace {
@@ -27,7 +28,7 @@ constexpr uid_t kNobody = 65534;
 // Every recorder of the machine is asked: those of other processes of these tests must not be, who
 // know kPid, or say nothing.
 const std::string& own_prefix() {
-  static const std::string prefix = "tests-of-marks-" + std::to_string(getpid()) + "-";
+  static const std::string prefix = "tests-of-ctl-" + std::to_string(getpid()) + "-";
   return prefix;
 }
 
@@ -35,14 +36,19 @@ std::unique_ptr<HandshakeServer> open_server() {
   return std::move(*HandshakeServer::open(nullptr, own_prefix()));
 }
 
-base::Result<MarkPlace> ask_for_mark(uint32_t pid, const std::string& name, int patience_ms) {
-  return request_mark(pid, name, patience_ms, own_prefix());
+ControlOrder mark_order(uint32_t pid, const std::string& name) {
+  return {.verb = ControlVerb::kMark, .pid = pid, .name = name};
+}
+
+base::Result<ControlReply> ask_for_mark(uint32_t pid, const std::string& name, int patience_ms) {
+  return request_control(mark_order(pid, name), patience_ms, own_prefix());
 }
 
 // A recorder that puts each mark for kPid at call 42, and knows no other process.
 class Recorder {
  public:
-  Recorder() : thread_([this] { run(); }) {}
+  // `tape`: that it writes, if any.
+  explicit Recorder(const std::string& tape = "") : thread_([this, tape] { run(tape); }) {}
   ~Recorder() {
     done_ = true;
     thread_.join();
@@ -51,18 +57,19 @@ class Recorder {
   std::string last_name() const { return last_name_; }
 
  private:
-  void run() {
+  void run(const std::string& tape) {
+    server_->name_tape(tape);
     std::vector<pollfd> waits;
     while (!done_) {
       waits.clear();
       server_->add_waits(waits);
       poll(waits.data(), waits.size(), 1);
       server_->serve(waits, {-1, -1, session_.pools()});
-      for (const MarkRequest& request : server_->take_marks()) {
+      for (const ControlRequest& request : server_->take_requests()) {
         last_name_ = request.name;
-        const bool is_known = request.pid == kPid;
-        const MarkReply reply{kMarkMagic, 42, 1000,
-                              is_known ? MarkOutcome::kPlaced : MarkOutcome::kUnknownProcess, 0};
+        const bool is_known = request.pid == kPid || request.is_of_this_tape;
+        const auto outcome = is_known ? ControlOutcome::kDone : ControlOutcome::kUnknownTarget;
+        const ControlReply reply{kControlMagic, outcome, 0, 42, 1000, {}};
         send(request.connection.get(), &reply, sizeof reply, MSG_NOSIGNAL);
       }
     }
@@ -96,7 +103,7 @@ int status_beside_a_recorder(int (*ask)()) {
   return status;
 }
 
-TEST(MarkClient, FindsTheRecorderOfAProcessAmongOthers) {
+TEST(ControlClient, FindsTheRecorderOfAProcessAmongOthers) {
   const auto other = open_server();  // says nothing
   const Recorder recorder;
   const auto place = ask_for_mark(kPid, "warm-1.a_B", kPatienceMs);
@@ -106,15 +113,35 @@ TEST(MarkClient, FindsTheRecorderOfAProcessAmongOthers) {
   EXPECT_EQ(recorder.last_name(), "warm-1.a_B");
 }
 
+TEST(ControlClient, FindsTheRecorderOfATapeThatIsWritten) {
+  const tests::TempDir dir;
+  const std::string tape = dir.file("a.tape");
+  tests::write_bytes(tape + ".partial", "");
+  tests::write_bytes(dir.file("b.tape.partial"), "");
+  const Recorder other(dir.file("c.tape"));
+  const Recorder recorder(tape);
+  const auto status = [&dir](const std::string& name) {
+    return request_control({.verb = ControlVerb::kStatus, .tape = dir.file(name)}, kPatienceMs,
+                           own_prefix());
+  };
+  for (const char* const name : {"a.tape", "a.tape.partial", "a.tape.manifest.json"}) {
+    EXPECT_TRUE(status(name).ok()) << name;
+  }
+  EXPECT_NE(status("b.tape").error().message.find("none of your recorders is recording to"),
+            std::string::npos);
+  EXPECT_NE(status("d.tape").error().message.find("nobody is recording to"), std::string::npos);
+}
+
 // A recorder that says nothing would be waited for, and one that knows the process would be found.
-TEST(MarkClient, AsksNoRecorderOfAnotherPrefix) {
+TEST(ControlClient, AsksNoRecorderOfAnotherPrefix) {
   const Recorder recorder;
-  const auto place = request_mark(kPid, "warm", kPatienceMs, own_prefix() + "other-");
+  const auto place =
+      request_control(mark_order(kPid, "warm"), kPatienceMs, own_prefix() + "other-");
   ASSERT_FALSE(place.ok());
   EXPECT_EQ(place.error().code, base::ErrorCode::kUsage) << place.error().message;
 }
 
-TEST(MarkClient, SaysThatNobodyRecordsAProcess) {
+TEST(ControlClient, SaysThatNobodyRecordsAProcess) {
   const Recorder recorder;
   const auto place = ask_for_mark(kPid + 1, "warm", kPatienceMs);
   ASSERT_FALSE(place.ok());
@@ -124,7 +151,7 @@ TEST(MarkClient, SaysThatNobodyRecordsAProcess) {
 }
 
 // It was the recorder of some other process: they come and go.
-TEST(MarkClient, AsksAgainWhenARecorderEndsMeanwhile) {
+TEST(ControlClient, AsksAgainWhenARecorderEndsMeanwhile) {
   auto other = open_server();
   std::thread ending([&other] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -136,14 +163,14 @@ TEST(MarkClient, AsksAgainWhenARecorderEndsMeanwhile) {
   EXPECT_EQ(place.error().code, base::ErrorCode::kUsage) << place.error().message;
 }
 
-TEST(MarkClient, DoesNotWaitForEverForARecorderThatIsStopped) {
+TEST(ControlClient, DoesNotWaitForEverForARecorderThatIsStopped) {
   const auto stopped = open_server();
   const auto place = ask_for_mark(kPid, "warm", 10);
   ASSERT_FALSE(place.ok());
   EXPECT_EQ(place.error().code, base::ErrorCode::kTarget);
 }
 
-TEST(MarkClient, TakesNoNameThatAMetricCannotHave) {
+TEST(ControlClient, TakesNoNameThatAMetricCannotHave) {
   for (const std::string& name :
        {std::string(), std::string(65, 'a'), std::string("a b"), std::string("a\n"),
         std::string("a\"b"), std::string("\xc3\xa4"), std::string("a>1"), std::string("-a")}) {
@@ -154,7 +181,7 @@ TEST(MarkClient, TakesNoNameThatAMetricCannotHave) {
 }
 
 // It has a process of that number, but what is it?
-TEST(MarkClient, FindsNoRecorderOfAnotherPidNamespace) {
+TEST(ControlClient, FindsNoRecorderOfAnotherPidNamespace) {
   const int status = status_beside_a_recorder([] {
     if (unshare(CLONE_NEWPID) != 0) return 77;
     const pid_t inner = fork();
@@ -169,7 +196,7 @@ TEST(MarkClient, FindsNoRecorderOfAnotherPidNamespace) {
 }
 
 // Whoever calls a socket as a recorder does.
-TEST(MarkClient, TrustsNoSocketOfAnotherUser) {
+TEST(ControlClient, TrustsNoSocketOfAnotherUser) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can be another user";
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);
@@ -192,7 +219,7 @@ TEST(MarkClient, TrustsNoSocketOfAnotherUser) {
   EXPECT_EQ(place.error().code, base::ErrorCode::kUsage) << "did not wait for it";
 }
 
-TEST(MarkClient, HasNoSayInTheRecordingsOfAnotherUser) {
+TEST(ControlClient, HasNoSayInTheRecordingsOfAnotherUser) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can be another user";
   EXPECT_EQ(status_beside_a_recorder([] {
               if (setuid(kNobody) != 0) return 2;

@@ -1,0 +1,82 @@
+// How somebody outside of a recording steers it (`heaptape ctl`): the messages, and the recorder's
+// side of them. recorder/collector/control_client.h is the other.
+//
+// The client connects to the abstract UNIX socket of a recorder (recorder/ring/handshake.h), sends
+// a ControlMessage, and gets a ControlReply once the recorder has done what was asked. The
+// session's token is not asked for, since a program may write over the environment that it stands
+// in, as redis does: the kernel says whose the client is. Pids mean the same to both if the kernel,
+// too, calls the client what it calls itself: recorders of other pid namespaces may have a process
+// of that number.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/descriptor.h"
+#include "schema/tape/event.h"
+
+namespace heaptape::recorder {
+
+inline constexpr uint64_t kControlMagic = 0x31306c7463747468;  // "httctl01"
+
+enum class ControlVerb : uint32_t {
+  kMark = 1,    // puts a mark onto the tape of one process
+  kStatus = 2,  // only reads the totals
+  kFlush = 3,   // all that was called before the request is in the files, when the reply comes
+  kStop = 4,    // ends the recording: when the reply comes, the tapes are complete
+};
+
+// Which recording is meant: that of a process, or that whose first tape is now the file with this
+// inode.
+struct ControlTarget {
+  uint32_t pid = 0;  // 0: the file says it
+  uint64_t device = 0;
+  uint64_t inode = 0;
+};
+
+struct ControlMessage {
+  uint64_t magic;
+  ControlVerb verb;
+  uint32_t client_pid;  // as the client sees it, like the target's
+  ControlTarget target;
+  uint32_t name_bytes;  // of a mark
+  uint32_t unused;
+  char name[schema::kMaxMarkBytes];  // not terminated
+};
+static_assert(sizeof(ControlMessage) == 112);
+
+enum class ControlOutcome : uint32_t { kDone = 1, kUnknownTarget = 2 };
+
+// Of a recording, so far.
+struct RecordingTotals {
+  uint64_t time_ns = 0;    // since it began
+  uint64_t processes = 0;  // that are recorded now
+  uint64_t ended_processes = 0;
+  uint64_t calls = 0;  // on the tapes
+  uint64_t lost = 0;
+  uint64_t tape_bytes = 0;     // of the tapes, as far as they are written
+  uint64_t backlog_bytes = 0;  // of calls that are not on a tape yet
+};
+
+struct ControlReply {
+  uint64_t magic;
+  ControlOutcome outcome;
+  uint32_t unused;
+  uint64_t event;    // of a mark: calls before it
+  uint64_t time_ns;  // of a mark: since the recording of the process began
+  RecordingTotals totals;
+};
+static_assert(sizeof(ControlReply) == 88);
+
+// What a recorder was asked for. The reply goes to the connection, whose end is an answer, too.
+struct ControlRequest {
+  base::Descriptor connection;
+  ControlVerb verb;
+  uint32_t pid;           // 0: none, or of another pid namespace
+  bool is_of_this_tape;   // the target names this recording by its file
+  std::string name = {};  // of a mark
+  uint64_t cut = 0;       // stamp_now() of the first round since; 0: there was none
+  uint64_t now_ns = 0;    // of that round
+};
+
+}  // namespace heaptape::recorder

@@ -1,0 +1,273 @@
+// Recordings that end before their program, or after it: bounds, `heaptape ctl`, signals, --wait.
+#include <signal.h>
+
+#include <filesystem>
+
+#include "schema/tape/tape_reader.h"
+#include "tests/e2e/record_fixture.h"
+#include "tests/support/command.h"
+
+namespace heaptape::tests {
+namespace {
+
+constexpr char kStopped[] = "still running when the recording ended";
+constexpr int kStatusOfBusy = 7;
+
+class RecordControl : public RecordTest {
+ protected:
+  static Words busy(int milliseconds, const Words& more = {}) {
+    Words words = {target_path("busy"), std::to_string(milliseconds)};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  // Expects that the program ended as if it had not been recorded, and a whole tape of its
+  // beginning.
+  Tape beginning(const Ended& ended) const {
+    EXPECT_EQ(ended.status, kStatusOfBusy) << ended.describe();
+    EXPECT_EQ(manifest().processes.at(0).ended, kStopped);
+    EXPECT_TRUE(verifies());
+    Tape tape = read_tape();
+    const HeapWalk heap = walk_heap(tape.events);
+    EXPECT_EQ(heap.doubly_given, 0u);
+    EXPECT_EQ(heap.unknown_frees, 0u);
+    EXPECT_LT(tape.count(schema::Op::kMalloc), std::stoull(ended.out));
+    return tape;
+  }
+  // A shell that goes on when `script` is over.
+  Ended shell(const std::string& script, const Words& options = {}) const {
+    return record({"bash", "-c", script + "; exit 5"}, options);
+  }
+  static std::string ctl(const std::string& words) { return heaptape_path() + " ctl $$ " + words; }
+  bool is_written() const { return std::filesystem::exists(tape_path()); }
+};
+
+TEST_F(RecordControl, EndsAfterItsDuration) {
+  const Ended ended = record(busy(1500), {"--duration", "300ms"});
+  const Tape tape = beginning(ended);
+  EXPECT_GE(tape.summary.duration_ns, 250'000'000u);
+  EXPECT_LT(tape.summary.duration_ns, 1'400'000'000u);
+  EXPECT_NE(ended.err.find("note: the recording ended after 300.0 ms; still running: busy "),
+            std::string::npos)
+      << ended.err;
+  EXPECT_EQ(ended.err.find("--wait"), std::string::npos) << ended.err;
+}
+
+TEST_F(RecordControl, EndsAfterSoManyCalls) {
+  constexpr uint64_t kWanted = 30'000;
+  constexpr uint64_t kSlice = 8192;  // is worked off in one go
+  const Tape tape = beginning(record(busy(500), {"--max-events", "30k"}));
+  EXPECT_GE(tape.events.size(), kWanted);
+  EXPECT_LT(tape.events.size(), kWanted + kSlice);
+}
+
+TEST_F(RecordControl, EndsBeforeItsTapesAreTooLarge) {
+  beginning(record(busy(1500), {"--max-size", "1MiB"}));
+  EXPECT_LE(std::filesystem::file_size(tape_path()), 1u << 20);
+  EXPECT_GE(std::filesystem::file_size(tape_path()), 40u << 10);
+}
+
+TEST_F(RecordControl, EndsOnRequest) {
+  const std::string script = "x=$(printf %09999d 1); " + ctl("stop") + "; y=$(printf %09999d 1)";
+  const Ended ended = shell(script);
+  EXPECT_EQ(ended.status, 5) << ended.describe();
+  EXPECT_NE(ended.out.find("stopped: "), std::string::npos) << ended.out;
+  EXPECT_NE(ended.err.find("because `heaptape ctl` stopped it"), std::string::npos) << ended.err;
+  EXPECT_EQ(manifest().processes.at(0).ended, kStopped);
+  EXPECT_TRUE(all_verify());
+  // The shell forks once before, and then is recorded no longer.
+  EXPECT_EQ(manifest().processes.size(), 3u) << "itself, printf's shell and that of ctl";
+}
+
+// The tapes are complete when ctl returns.
+TEST_F(RecordControl, EndsOnRequestOfAnotherTerminal) {
+  const CommandLine line{.words = record_words(busy(20'000))};
+  Command recording(line);
+  ASSERT_TRUE(wait_until([this] {
+    const auto tape = schema::TapeReader::open(tape_path() + ".partial");
+    return tape.ok() && tape->events() > 1000;
+  }));
+  const std::string list = tape_path() + ".manifest.json";
+  for (const std::string& name : {tape_path(), list, tape_path() + ".partial"}) {
+    const Ended status = run_command({heaptape_path(), "ctl", name, "status"});
+    EXPECT_EQ(status.status, 0) << status.describe();
+    EXPECT_NE(status.out.find(" of 1 process in "), std::string::npos) << status.out;
+  }
+  const Ended stopped = run_command({heaptape_path(), "ctl", list, "stop"});
+  EXPECT_EQ(stopped.status, 0) << stopped.describe();
+  EXPECT_TRUE(is_written());
+  EXPECT_TRUE(verifies());
+  const Ended again = run_command({heaptape_path(), "ctl", list, "stop"});
+  EXPECT_EQ(again.status, 2) << again.describe();
+  EXPECT_NE(again.err.find("nobody is recording to"), std::string::npos) << again.err;
+  recording.send(SIGTERM);  // the program gets it, though it is not recorded any more
+  EXPECT_EQ(recording.wait().signal, SIGTERM);
+}
+
+TEST_F(RecordControl, PutsAllCallsIntoTheFileIfAsked) {
+  const std::string copy = dir_.file("copy.tape");
+  const std::string script = "x=$(printf %09999d 1); " + ctl("mark here") + "; " + ctl("flush") +
+                             "; cp " + tape_path() + ".partial " + copy;
+  const Ended ended = shell(script);
+  EXPECT_EQ(ended.status, 5) << ended.describe();
+  EXPECT_NE(ended.out.find("flushed: "), std::string::npos) << ended.out;
+  const Ended explained = run({"heaptape", "dump", copy});
+  EXPECT_NE(explained.out.find(" mark here at "), std::string::npos) << explained.describe();
+}
+
+// One that calls malloc all the time has never written everything.
+TEST_F(RecordControl, FlushesABusyProgram) {
+  const CommandLine line{.words = record_words(busy(20'000))};
+  Command recording(line);
+  ASSERT_TRUE(wait_until([this] { return std::filesystem::exists(tape_path() + ".partial"); }));
+  Ended flushed;
+  ASSERT_TRUE(wait_until([&] {
+    flushed = run_command({heaptape_path(), "ctl", tape_path(), "flush"});
+    return flushed.status == 0;
+  })) << flushed.describe();
+  EXPECT_EQ(run_command({heaptape_path(), "ctl", tape_path(), "stop"}).status, 0);
+  recording.send(SIGKILL);
+}
+
+TEST_F(RecordControl, GivesTheMemoryOfRingsBack) {
+  const std::string shared = "grep RssShmem /proc/$$/status; ";
+  const Ended ended = shell("for i in {1..20000}; do x=$i$x; x=${x:0:50}; done; " + shared +
+                            ctl("stop") + "; " + shared + ":");
+  ASSERT_EQ(ended.status, 5) << ended.describe();
+  const size_t first = ended.out.find("RssShmem:");
+  const size_t second = ended.out.find("RssShmem:", first + 1);
+  ASSERT_NE(second, std::string::npos) << ended.out;
+  const auto kilobytes = [&](size_t at) { return std::stoul(ended.out.substr(at + 9)); };
+  EXPECT_GT(kilobytes(first), kilobytes(second) + 200);
+}
+
+TEST_F(RecordControl, NamesWhatIsStillRunning) {
+  const Ended ended = shell("sleep 1 & sleep 0.2");
+  EXPECT_EQ(ended.status, 5) << ended.describe();
+  EXPECT_NE(ended.err.find("note: the recording ended with its program; still running: sleep "),
+            std::string::npos)
+      << ended.err;
+  EXPECT_NE(ended.err.find("--wait all"), std::string::npos) << ended.err;
+}
+
+TEST_F(RecordControl, WaitsForDaemonsIfAsked) {
+  const Ended ended =
+      shell("(setsid bash -c 'sleep 0.5; x=$(printf %0777d 1)' &)", {"--wait", "all"});
+  EXPECT_EQ(ended.status, 5) << ended.describe();
+  EXPECT_EQ(ended.err, "");
+  for (const schema::ManifestProcess& process : manifest().processes) {
+    EXPECT_NE(process.ended, kStopped) << process.executable;
+  }
+  EXPECT_TRUE(all_verify());
+}
+
+TEST_F(RecordControl, StopsWaitingAtASignal) {
+  const CommandLine line{
+      .words =
+          record_words({"bash", "-c", "setsid sleep 30 & echo done; exit 5"}, {"--wait", "all"})};
+  Command recording(line);
+  ASSERT_TRUE(recording.wait_for_output("done"));
+  ASSERT_TRUE(wait_until([&] {
+    recording.send(SIGINT);
+    return is_written();
+  }));
+  const Ended ended = recording.wait();
+  EXPECT_EQ(ended.status, 5) << ended.describe();
+  EXPECT_NE(ended.err.find("the recording ended at a signal"), std::string::npos) << ended.err;
+}
+
+TEST_F(RecordControl, DetachesAtAnInterrupt) {
+  const std::string file = dir_.file("made");
+  const CommandLine line{.words = record_words(busy(1500, {file}), {"--detach-on-interrupt"})};
+  Command recording(line);
+  ASSERT_TRUE(wait_until([this] {
+    const auto tape = schema::TapeReader::open(tape_path() + ".partial");
+    return tape.ok() && tape->events() > 1000;
+  }));
+  recording.send(SIGINT);
+  const Ended ended = recording.wait();
+  EXPECT_EQ(ended.status, 0) << ended.describe();
+  EXPECT_TRUE(verifies());
+  EXPECT_EQ(manifest().processes.at(0).ended, kStopped);
+  EXPECT_TRUE(wait_until([&] { return std::filesystem::exists(file); })) << "the program runs on";
+}
+
+TEST_F(RecordControl, KeepsEarlierTapes) {
+  const Words again = {"heaptape", "record", "-o", tape_path(), "--", "true"};
+  ASSERT_EQ(run(again).status, 0);
+  const std::string first = read_bytes(tape_path());
+  const Ended refused = run(again);
+  EXPECT_EQ(refused.status, 2) << refused.describe();
+  EXPECT_NE(refused.err.find("run.tape' exists: give another name with -o, or --force"),
+            std::string::npos)
+      << refused.err;
+  EXPECT_EQ(read_bytes(tape_path()), first);
+  std::filesystem::remove(tape_path());
+  EXPECT_EQ(run(again).status, 2) << "its manifest names tapes of its children";
+  Words forced = again;
+  forced.insert(forced.begin() + 2, "--force");
+  EXPECT_EQ(run(forced).status, 0);
+  EXPECT_TRUE(verifies());
+}
+
+TEST_F(RecordControl, FindsAFreeNameByItself) {
+  for (const char* const name : {"true.tape", "true.2.tape", "true.3.tape"}) {
+    const Ended ended = run({.words = {"heaptape", "record", "true"}, .folder = dir_.path()});
+    EXPECT_EQ(ended.status, 0) << ended.describe();
+    EXPECT_TRUE(std::filesystem::exists(dir_.file(name))) << name;
+  }
+  write_bytes(dir_.file("true.4.tape.partial"), "of a recorder that was killed");
+  EXPECT_EQ(run({.words = {"heaptape", "record", "true"}, .folder = dir_.path()}).status, 0);
+  EXPECT_TRUE(std::filesystem::exists(dir_.file("true.5.tape")));
+}
+
+TEST_F(RecordControl, NamesTapesByAPattern) {
+  const Words words = {"heaptape", "record", "-o", dir_.file("%n.%p.tape"), "--", "true"};
+  ASSERT_EQ(run(words).status, 0);
+  ASSERT_EQ(run(words).status, 0);
+  size_t tapes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(dir_.path())) {
+    const std::string name = entry.path().filename();
+    tapes += name.starts_with("true.") && name.ends_with(".tape") ? 1 : 0;
+  }
+  EXPECT_EQ(tapes, 2u);
+}
+
+TEST_F(RecordControl, RefusesWhatCannotBe) {
+  struct Case {
+    Words words;
+    const char* sentence;
+  };
+  const Words sleep = {"--", "sleep", "0"};
+  for (const Case& one :
+       {Case{{"record", "--max-size", "1000"}, "--max-size is less than 1.00 MiB"},
+        Case{{"record", "--max-events", "0"}, "--max-events"},
+        Case{{"record", "--duration", "0s"}, "'0s' is not a time"},
+        Case{{"record", "--duration", "5"}, "'5' is not a time"},
+        Case{{"record", "--wait", "some"}, "--wait"},
+        Case{{"record", "-o", "%x.tape"}, "'%x.tape' has a % that stands for nothing"},
+        Case{{"record", "-o", "/tmp"}, "'/tmp'"}}) {
+    Words words = {"heaptape"};
+    words.insert(words.end(), one.words.begin(), one.words.end());
+    words.insert(words.end(), sleep.begin(), sleep.end());
+    const Ended ended = run({.words = words, .folder = dir_.path()});
+    EXPECT_EQ(ended.status, 2) << ended.describe();
+    EXPECT_NE(ended.err.find(one.sentence), std::string::npos) << ended.err;
+  }
+  for (const Case& one :
+       {Case{{"1", "stop"}, "none of your recorders is recording process 1"},
+        Case{{"1", "stop", "now"}, "'stop' takes nothing behind it"},
+        Case{{"1", "mark"}, "a mark has a name"},
+        Case{{"a.tape", "mark", "b"}, "'a.tape' is no process"},
+        Case{{"a.tape", "stop"}, "nobody is recording to 'a.tape'"},
+        Case{{"0", "stop"}, "'0' is no pid"}, Case{{"99999999999", "stop"}, "is no pid"},
+        Case{{"1", "pause"}, "ctl has no action 'pause'"}}) {
+    Words words = {"heaptape", "ctl"};
+    words.insert(words.end(), one.words.begin(), one.words.end());
+    const Ended ended = run(words);
+    EXPECT_EQ(ended.status, 2) << ended.describe();
+    EXPECT_NE(ended.err.find(one.sentence), std::string::npos) << ended.err;
+  }
+}
+
+}  // namespace
+}  // namespace heaptape::tests
