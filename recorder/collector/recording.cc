@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <filesystem>
 #include <latch>
 #include <string>
 #include <system_error>
@@ -47,7 +48,8 @@ base::Status check_output(const std::string& path, const std::string& program, b
                         "of child processes beside it; name a file in a directory");
   }
   for (const std::string& earlier : {path, path + kManifestSuffix}) {
-    if (overwrites || access(earlier.c_str(), F_OK) != 0) continue;
+    std::error_code ignored;
+    if (overwrites || !std::filesystem::is_regular_file(earlier, ignored)) continue;
     return Error::usage("'" + earlier + "' exists: give another name with -o, or --force to " +
                         "write over it");
   }

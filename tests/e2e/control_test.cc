@@ -192,7 +192,7 @@ TEST_F(RecordControl, DetachesAtAnInterrupt) {
 }
 
 TEST_F(RecordControl, KeepsEarlierTapes) {
-  const Words again = {"heaptape", "record", "-o", tape_path(), "--", "true"};
+  const Words again = {"heaptape", "record", "-o", tape_path(), "--", "ls"};
   ASSERT_EQ(run(again).status, 0);
   const std::string first = read_bytes(tape_path());
   const Ended refused = run(again);
@@ -210,24 +210,24 @@ TEST_F(RecordControl, KeepsEarlierTapes) {
 }
 
 TEST_F(RecordControl, FindsAFreeNameByItself) {
-  for (const char* const name : {"true.tape", "true.2.tape", "true.3.tape"}) {
-    const Ended ended = run({.words = {"heaptape", "record", "true"}, .folder = dir_.path()});
+  for (const char* const name : {"ls.tape", "ls.2.tape", "ls.3.tape"}) {
+    const Ended ended = run({.words = {"heaptape", "record", "ls"}, .folder = dir_.path()});
     EXPECT_EQ(ended.status, 0) << ended.describe();
     EXPECT_TRUE(std::filesystem::exists(dir_.file(name))) << name;
   }
-  write_bytes(dir_.file("true.4.tape.partial"), "of a recorder that was killed");
-  EXPECT_EQ(run({.words = {"heaptape", "record", "true"}, .folder = dir_.path()}).status, 0);
-  EXPECT_TRUE(std::filesystem::exists(dir_.file("true.5.tape")));
+  write_bytes(dir_.file("ls.4.tape.partial"), "of a recorder that was killed");
+  EXPECT_EQ(run({.words = {"heaptape", "record", "ls"}, .folder = dir_.path()}).status, 0);
+  EXPECT_TRUE(std::filesystem::exists(dir_.file("ls.5.tape")));
 }
 
 TEST_F(RecordControl, NamesTapesByAPattern) {
-  const Words words = {"heaptape", "record", "-o", dir_.file("%n.%p.tape"), "--", "true"};
+  const Words words = {"heaptape", "record", "-o", dir_.file("%n.%p.tape"), "--", "ls"};
   ASSERT_EQ(run(words).status, 0);
   ASSERT_EQ(run(words).status, 0);
   size_t tapes = 0;
   for (const auto& entry : std::filesystem::directory_iterator(dir_.path())) {
     const std::string name = entry.path().filename();
-    tapes += name.starts_with("true.") && name.ends_with(".tape") ? 1 : 0;
+    tapes += name.starts_with("ls.") && name.ends_with(".tape") ? 1 : 0;
   }
   EXPECT_EQ(tapes, 2u);
 }

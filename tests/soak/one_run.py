@@ -84,7 +84,7 @@ class Run:
         return result
 
     def recording_words(self, output):
-        return [*self.fault.around_both, self.place.heaptape, "record", "--force", "-o",
+        return [*self.fault.around_both, self.place.heaptape, "record", "-o",
                 f"{output}/run.tape", *self.fault.options, "--", *self.fault.around_target,
                 *self.words]
 
