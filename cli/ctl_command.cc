@@ -42,10 +42,12 @@ std::string misuse(const CtlOptions& options) {
     return "a mark has a name: type `heaptape ctl " + options.target + " mark NAME`";
   }
   if (*verb != ControlVerb::kMark && !options.name.empty()) {
-    return "'" + options.verb + "' takes nothing behind it: omit '" + options.name + "'";
+    return "omit '" + options.name + "': " + options.verb + " takes nothing behind it";
   }
   if (*verb == ControlVerb::kMark && !is_number(options.target)) {
-    return "'" + options.target + "' is no process: a mark is for the tape of one, by its pid";
+    return "'" + options.target +
+           "' is no pid: a mark is for one process; type `heaptape ctl PID mark " + options.name +
+           "`";
   }
   return "";
 }
@@ -55,7 +57,7 @@ std::string totals_text(const recorder::RecordingTotals& totals) {
   std::string text = base::counted(totals.calls, "call") + " of " + base::grouped(processes) +
                      (processes == 1 ? " process" : " processes") + " in " +
                      base::duration_text(static_cast<double>(totals.time_ns)) + "; " +
-                     base::bytes_text(totals.tape_bytes) + " on tapes";
+                     base::bytes_text(totals.tape_bytes) + " of whole chunks on tapes";
   if (totals.backlog_bytes != 0) {
     text += ", " + base::bytes_text(totals.backlog_bytes) + " of calls wait to be written";
   }
@@ -70,7 +72,8 @@ int run_ctl(const CtlOptions& options, Console& console) {
   if (is_number(options.target)) {
     const auto pid = base::parse_count(options.target);
     if (!pid || *pid == 0 || *pid > INT32_MAX) {
-      return console.fail("'" + options.target + "' is no pid");
+      return console.fail("'" + options.target +
+                          "' is no pid: type the number of a recorded process, or its tape");
     }
     order.pid = static_cast<uint32_t>(*pid);
   } else {

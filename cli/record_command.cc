@@ -16,7 +16,6 @@ namespace {
 constexpr size_t kMaxListed = 12;
 constexpr size_t kMaxNamed = 3;  // unrecorded programs, in one line
 
-// The tapes of a recording; marks that of the program which the command became.
 std::vector<schema::InnerAllocator> inner_allocators(const schema::Manifest& manifest) {
   std::vector<schema::InnerAllocator> inner;
   for (const schema::ManifestUnrecorded& entry : manifest.unrecorded) {
@@ -25,6 +24,7 @@ std::vector<schema::InnerAllocator> inner_allocators(const schema::Manifest& man
   return inner;
 }
 
+// The tapes of a recording; marks that of the program which the command became.
 std::string summary_text(const recorder::Recording& recording, const std::string& manifest_path) {
   const auto& processes = recording.manifest.processes;
   const schema::ManifestProcess& command = processes[successor_of_command(recording.manifest)];
@@ -99,31 +99,6 @@ void advise(const recorder::RingMerge::StackCounts& stacks, Console& console) {
       "keeps no frame pointers; try --stacks dwarf\n");
 }
 
-void report(const recorder::Recording& recording, const recorder::RecordOptions& options,
-            Console& console) {
-  for (const std::string& failure : recording.failures) console.print_error(failure);
-  uint64_t lost = 0;
-  for (const auto& process : recording.manifest.processes) lost += process.lost_events;
-  if (lost != 0 && recording.failures.empty()) {
-    console.print_error(base::counted(lost, "call") + (lost == 1 ? " was" : " were") +
-                        " lost; `heaptape info TAPE` says how many each process lost");
-  }
-  if (recording.manifest.processes.empty()) {
-    const std::string text = unrecorded_text(recording.manifest);
-    if (!text.empty()) console.print_error(text);
-    console.print_error("no tape: heaptape saw no call to malloc by '" + options.command[0] +
-                        "': it made none, or runs nothing that is dynamically linked");
-    return;
-  }
-  const std::string manifest_path = options.tape_path + recorder::kManifestSuffix;
-  write_manifest(recording.manifest, manifest_path, console);
-  const recorder::SessionOptions& session = options.session;
-  if (session.stack_frames != 0 && session.unwinding == recorder::Unwinding::kFramePointers) {
-    advise(recording.stack_counts, console);
-  }
-  console.print_if_watched(summary_text(recording, manifest_path));
-}
-
 // "after 2.00 s", if the recording ended before its program.
 std::string end_text(recorder::RecordingEnd end, const recorder::RecordingBounds& bounds) {
   switch (end) {
@@ -143,6 +118,36 @@ std::string end_text(recorder::RecordingEnd end, const recorder::RecordingBounds
   return "with its program";
 }
 
+void report(const recorder::Recording& recording, const recorder::RecordOptions& options,
+            Console& console) {
+  for (const std::string& failure : recording.failures) console.print_error(failure);
+  uint64_t lost = 0;
+  for (const auto& process : recording.manifest.processes) lost += process.lost_events;
+  if (lost != 0 && recording.failures.empty()) {
+    console.print_error(base::counted(lost, "call") + (lost == 1 ? " was" : " were") +
+                        " lost; `heaptape info TAPE` says how many each process lost");
+  }
+  if (recording.manifest.processes.empty()) {
+    const std::string text = unrecorded_text(recording.manifest);
+    if (!text.empty()) console.print_error(text);
+    if (recording.end != recorder::RecordingEnd::kOfProgram) {
+      return console.print_error("no tape: " + base::quoted(options.command[0]) +
+                                 " had not called malloc when the recording ended " +
+                                 end_text(recording.end, options.bounds));
+    }
+    console.print_error("no tape: heaptape saw no call to malloc by '" + options.command[0] +
+                        "': it made none, or runs nothing that is dynamically linked");
+    return;
+  }
+  const std::string manifest_path = options.tape_path + recorder::kManifestSuffix;
+  write_manifest(recording.manifest, manifest_path, console);
+  const recorder::SessionOptions& session = options.session;
+  if (session.stack_frames != 0 && session.unwinding == recorder::Unwinding::kFramePointers) {
+    advise(recording.stack_counts, console);
+  }
+  console.print_if_watched(summary_text(recording, manifest_path));
+}
+
 // Says why the recording ended, and what goes on: that is on no tape.
 void note_rest(const recorder::Recording& recording, const recorder::RecordOptions& options,
                Console& console) {
@@ -153,7 +158,7 @@ void note_rest(const recorder::Recording& recording, const recorder::RecordOptio
     const std::string name = std::filesystem::path(process.executable).filename();
     running.push_back(base::display_text(name) + " (process " + std::to_string(process.pid) + ")");
   }
-  if (running.empty() && recording.target_end) return;
+  if (recording.manifest.processes.empty() || (running.empty() && recording.target_end)) return;
   std::string text = "the recording ended " + end_text(recording.end, options.bounds);
   for (size_t i = 0; i < running.size() && i < kMostNamed; ++i) {
     text += (i == 0 ? "; still running: " : ", ") + running[i];
@@ -180,7 +185,9 @@ base::Result<recorder::Recording> record_live(const recorder::RecordOptions& opt
 std::string free_tape_path(const std::string& program) {
   const auto is_taken = [](const std::string& path) {
     for (const char* const suffix : {"", recorder::kManifestSuffix, ".partial"}) {
-      if (std::filesystem::exists(std::filesystem::symlink_status(path + suffix))) return true;
+      std::error_code ignored;
+      const auto status = std::filesystem::symlink_status(path + suffix, ignored);
+      if (std::filesystem::exists(status)) return true;
     }
     return false;
   };
@@ -216,10 +223,16 @@ int run_record(const RecordCommandOptions& given, Console& console) {
   progress.reset();
   if (!recording.ok()) return console.fail(recording.error());
   report(*recording, options, console);
+  recorder::tell_stopped(*recording);
   note_rest(*recording, options, console);
-  if (recording->target_end) recorder::end_like(*recording->target_end);
-  if (recording->end == recorder::RecordingEnd::kInterrupt) return kExitDone;
-  recorder::end_like(recorder::wait_for_target(recording->target));
+  const bool is_left = recording->end == recorder::RecordingEnd::kInterrupt &&
+                       (options.detaches_on_interrupt || !recording->target_end);
+  if (is_left) return kExitDone;
+  const auto end = recording->target_end
+                       ? recording->target_end
+                       : recorder::wait_for_target(recording->target, target_group(options));
+  if (!end) return kExitDone;
+  recorder::end_like(*end);
 }
 
 }  // namespace heaptape::cli

@@ -110,7 +110,8 @@ struct MappingRows : Batch {
     call.put(schema::mapping_op_name(static_cast<uint64_t>(one.op)));
     begin.put(one.range.begin);
     bytes.put(one.range.bytes());
-    const bool maps = one.op == schema::MappingOp::kMap;
+    // One of mremap(2) has neither; each of mmap(2) has a flag.
+    const bool maps = one.op == schema::MappingOp::kMap && one.detail != 0;
     protection.put(one.detail & UINT32_MAX, maps || one.op == schema::MappingOp::kProtect);
     flags.put(one.detail >> 32, maps);
     advice.put(one.detail, one.op == schema::MappingOp::kAdvise);

@@ -26,10 +26,11 @@ constexpr uint64_t kSliceCalls = 8192;
 constexpr uint64_t kSweepEveryNs = 100 * base::kMillisecondNs;
 // Rings trimmed in one sweep: few, because nothing is drained meanwhile.
 constexpr uint32_t kMostTrims = 32;
-// A call takes no more than this on a tape before it is compressed, and its stack some more.
+// A call takes no more than this on a tape before it is compressed.
 constexpr uint64_t kMostBytesOfCall = 32;
-// Of a tape, behind its calls: its summary, its index, the names of some threads.
+// A tape takes this behind its calls, for its summary, its index and the names of its threads.
 constexpr uint64_t kBytesOfTapeEnd = 16 << 10;
+constexpr size_t kMostRequests = 1024;  // at one time
 
 void reply(const ControlRequest& request, ControlOutcome outcome, const RecordingTotals& totals,
            const schema::Mark* mark = nullptr) {
@@ -41,7 +42,18 @@ void reply(const ControlRequest& request, ControlOutcome outcome, const Recordin
   send(request.connection.get(), &reply, sizeof reply, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+schema::EndReason reason_of(const TargetEnd& end) {
+  return end.signalled ? schema::EndReason::kSignalled : schema::EndReason::kExited;
+}
+
 }  // namespace
+
+void tell_stopped(const Recording& recording) {
+  const auto outcome = recording.failures.empty() ? ControlOutcome::kDone : ControlOutcome::kFailed;
+  for (const ControlRequest& request : recording.stops) {
+    reply(request, outcome, recording.totals);
+  }
+}
 
 void Collector::wake() {
   if (is_woken_.exchange(1) != 0) return;
@@ -51,11 +63,10 @@ void Collector::wake() {
 Recording Collector::run(int target_pid) {
   niceness_.begin();
   target_pid_ = static_cast<uint32_t>(target_pid);
-  std::optional<TargetEnd> end;
   bool has_work = false;
-  while (!stop_ && !is_over(end)) {
+  while (!stop_ && !is_over()) {
     const bool was_woken = is_woken_.exchange(0) != 0;
-    std::ranges::move(handshakes_.take_requests(), std::back_inserter(requests_));
+    take_requests();
     const uint64_t now_ns = base::monotonic_ns();
     if (was_woken || !has_work || now_ns - round_ns_ >= kMinSleepNs) {
       begin_rounds(stamp_now(session_));
@@ -74,12 +85,12 @@ Recording Collector::run(int target_pid) {
       unrecorded_.collect(session_);
       next_check_ns_ = now_ns + kCheckEveryNs;
     }
-    if (is_check_due || was_woken) look_for_ends(end);
+    if (is_check_due || was_woken) look_for_ends();
     note_bounds(now_ns);
     sweep_if_due(now_ns);
     if (options_.watcher && gauge_.is_due(now_ns)) options_.watcher(gauge_.read(table_, now_ns));
     sleep_ns_ = events_ != before ? kMinSleepNs : std::min(2 * sleep_ns_, kMaxSleepNs);
-    if (!stop_ && !is_over(end) && !has_work) sleep_until_needed();
+    if (!stop_ && !is_over() && !has_work) sleep_until_needed();
   }
   niceness_.raise();
   others_.end();
@@ -89,16 +100,18 @@ Recording Collector::run(int target_pid) {
   // The last figures are of the moment before processes and tapes are finished.
   LiveFigures figures;
   if (options_.watcher) figures = gauge_.read(table_, base::monotonic_ns());
-  finish_all(end, cut);
+  finish_all(cut);
   if (options_.watcher) options_.watcher(gauge_.complete(figures, table_));
-  for (const ControlRequest& request : stops_) reply(request, ControlOutcome::kDone, totals());
-  if (!end) pools_.give_back_rings();
+  pools_.give_back_rings();
+  answer_rest();
   return {target_pid,
-          end,
+          end_,
           stop_.value_or(RecordingEnd::kOfProgram),
           {options_.command, std::move(table_.manifest()), unrecorded_.entries(inner_.entries())},
           std::move(table_.failures()),
-          table_.stack_counts()};
+          table_.stack_counts(),
+          std::move(stops_),
+          totals()};
 }
 
 // What is left up to `cut` when the program has ended.
@@ -109,6 +122,10 @@ void Collector::work_off(uint64_t cut) {
   const auto is_held_up = [](const auto& entry) { return entry.second->is_held_up(); };
   for (;;) {
     const bool has_more = work();
+    take_requests();
+    answer_requests();
+    note_bounds(base::monotonic_ns());
+    if (drops_rest()) return;
     if (!has_more && std::ranges::none_of(table_.processes(), is_held_up)) return;
     if (options_.rest_watcher) {
       options_.rest_watcher(1 - std::min(1.0, static_cast<double>(backlog_.bytes()) / left));
@@ -128,16 +145,27 @@ void Collector::begin_rounds(uint64_t cut) {
   }
 }
 
-// Whether there is more.
+// Whether there is more. Puts no more calls onto the tapes than the bound leaves.
 bool Collector::work() {
+  events_ = table_.ended().calls;
+  for (const auto& [slot, process] : table_.processes()) {
+    events_ += process->tape().encoder().events();
+  }
   bool has_more = false;
   for (const auto& [slot, process] : table_.processes()) {
+    const uint64_t left = options_.bounds.calls - std::min(options_.bounds.calls, events_);
+    if (left == 0) return false;
     const uint64_t before = process->tape().encoder().events();
-    has_more |= process->work(std::min(kSliceCalls, options_.bounds.calls - events_));
+    has_more |= process->work(std::min(kSliceCalls, left));
     events_ += process->tape().encoder().events() - before;
     show_progress();
   }
   return has_more;
+}
+
+void Collector::take_requests() {
+  if (requests_.size() > kMostRequests) return;  // of somebody who asks and asks
+  std::ranges::move(handshakes_.take_requests(), std::back_inserter(requests_));
 }
 
 void Collector::answer_requests() {
@@ -146,10 +174,15 @@ void Collector::answer_requests() {
 
 // False while it is not done.
 bool Collector::answer(ControlRequest& request) {
-  if (request.cut == 0) return false;
   RecordedProcess* const process = table_.find_pid(request.pid);
   const bool is_mark = request.verb == ControlVerb::kMark;
-  if (process == nullptr && (is_mark || !request.is_of_this_tape)) {
+  request.is_of_this_recording |= process != nullptr;
+  if (request.verb == ControlVerb::kStatus && request.is_of_this_recording) {
+    reply(request, ControlOutcome::kDone, totals());
+    return true;
+  }
+  if (request.cut == 0) return false;
+  if (!request.is_of_this_recording || (is_mark && process == nullptr)) {
     reply(request, ControlOutcome::kUnknownTarget, {});
     return true;
   }
@@ -158,22 +191,43 @@ bool Collector::answer(ControlRequest& request) {
     if (!mark) return false;
     reply(request, ControlOutcome::kDone, totals(), &*mark);
   } else if (request.verb == ControlVerb::kStop) {
-    stop_ = RecordingEnd::kRequest;
+    if (!stop_) stop_ = RecordingEnd::kRequest;
     stops_.push_back(std::move(request));
   } else if (request.verb == ControlVerb::kFlush) {
-    if (!flush(request.cut)) return false;
-    reply(request, ControlOutcome::kDone, totals());
-  } else if (request.verb == ControlVerb::kStatus) {
-    reply(request, ControlOutcome::kDone, totals());
+    const Flushed flushed = flush(request.cut);
+    if (flushed == Flushed::kNotYet) return false;
+    reply(request, flushed == Flushed::kYes ? ControlOutcome::kDone : ControlOutcome::kFailed,
+          totals());
   }
   return true;
 }
 
-// Whether all that was called up to `cut` is in the files.
-bool Collector::flush(uint64_t cut) {
-  bool is_done = true;
-  for (const auto& [slot, process] : table_.processes()) is_done &= process->save_up_to(cut);
-  return is_done;
+// Those that the end of the recording does, or did.
+void Collector::answer_rest() {
+  take_requests();
+  const auto outcome = table_.failures().empty() ? ControlOutcome::kDone : ControlOutcome::kFailed;
+  for (ControlRequest& request : requests_) {
+    const auto is_its = [&request](const auto& process) { return process.pid == request.pid; };
+    const bool is_ours =
+        request.is_of_this_recording || std::ranges::any_of(table_.manifest(), is_its);
+    if (!is_ours || request.verb == ControlVerb::kMark) continue;
+    if (request.verb == ControlVerb::kStop) {
+      stops_.push_back(std::move(request));
+    } else {
+      reply(request, outcome, totals());
+    }
+  }
+  requests_.clear();
+}
+
+// Whether all that was called up to `cut` is in the files, also of processes that have ended.
+Collector::Flushed Collector::flush(uint64_t cut) {
+  bool is_done = table_.all_ended_are_written();
+  for (const auto& [slot, process] : table_.processes()) {
+    is_done &= process->save_up_to(cut);
+    if (process->tape().has_failed()) return Flushed::kFailed;
+  }
+  return is_done ? Flushed::kYes : Flushed::kNotYet;
 }
 
 RecordingTotals Collector::totals() const {
@@ -193,16 +247,18 @@ void Collector::interrupt() {
   wake();
 }
 
-bool Collector::is_over(const std::optional<TargetEnd>& end) const {
-  return end && (!options_.waits_for_all || !has_children_);
+bool Collector::is_over() const {
+  return end_ && (!options_.waits_for_all || !has_children_);
 }
 
-void Collector::look_for_ends(std::optional<TargetEnd>& end) {
-  if (!end) {
-    end = poll_target(static_cast<int>(target_pid_));
-    if (end && options_.on_target_end) options_.on_target_end();
+void Collector::look_for_ends() {
+  if (!end_) {
+    end_ = poll_target(static_cast<int>(target_pid_));
+    if (end_ && options_.on_target_end) options_.on_target_end();
   }
-  if (options_.waits_for_all) has_children_ = reap_orphans(static_cast<int>(end ? 0 : target_pid_));
+  if (options_.waits_for_all) {
+    has_children_ = reap_orphans(end_ ? 0 : static_cast<int>(target_pid_));
+  }
 }
 
 void Collector::note_bounds(uint64_t now_ns) {
@@ -216,9 +272,9 @@ void Collector::note_bounds(uint64_t now_ns) {
     stop_ = RecordingEnd::kCalls;
   } else if (bounds.tape_bytes != UINT64_MAX) {
     const WrittenSoFar written = table_.written();
-    const uint64_t tapes = table_.ended().processes + table_.processes().size();
-    const uint64_t most_bytes =
-        written.bytes + (events_ - written.calls) * kMostBytesOfCall + tapes * kBytesOfTapeEnd;
+    const uint64_t unwritten_calls = events_ - std::min(events_, written.calls);
+    const uint64_t most_bytes = written.bytes + unwritten_calls * kMostBytesOfCall +
+                                table_.processes().size() * kBytesOfTapeEnd;
     if (most_bytes >= bounds.tape_bytes) stop_ = RecordingEnd::kTapeBytes;
   }
 }
@@ -237,8 +293,13 @@ void Collector::end_gone() {
   }
   for (const SlotId slot : replaced) table_.end(slot, schema::EndReason::kReplaced, 0);
   for (const SlotId slot : table_.find_gone()) {
-    if (table_.processes().at(slot)->is(target_pid_)) continue;
-    table_.end(slot, schema::EndReason::kExited, -1);
+    if (table_.processes().at(slot)->is(target_pid_)) {
+      if (!end_) continue;
+      table_.end(slot, reason_of(*end_), end_->status);
+      target_pid_ = 0;  // the number may be another's from now on
+    } else {
+      table_.end(slot, schema::EndReason::kExited, -1);
+    }
     show_progress();
   }
 }
@@ -269,21 +330,27 @@ void Collector::sleep_until_needed() {
   syscall(SYS_futex, &is_woken_, FUTEX_WAIT_PRIVATE, 0, &limit, nullptr, 0);
 }
 
-void Collector::finish_all(const std::optional<TargetEnd>& end, uint64_t cut) {
+void Collector::finish_all(uint64_t cut) {
   if (!drops_rest()) table_.adopt_claims();
   while (!table_.processes().empty()) {
     const auto& [slot, process] = *table_.processes().begin();
-    if (drops_rest()) {
-      table_.leave(slot, ProcessTable::kNothingMore);
-    } else if (process->was_replaced()) {
-      table_.end(slot, schema::EndReason::kReplaced, 0);
-    } else if (end && process->is(target_pid_)) {
-      table_.end(slot, end->signalled ? schema::EndReason::kSignalled : schema::EndReason::kExited,
-                 end->status);
+    auto reason = schema::EndReason::kRecordingStopped;
+    int32_t status = -1;
+    if (process->was_replaced()) {
+      reason = schema::EndReason::kReplaced;
+      status = 0;
+    } else if (end_ && process->is(target_pid_)) {
+      reason = reason_of(*end_);
+      status = end_->status;
     } else if (process->is_gone()) {
-      table_.end(slot, schema::EndReason::kExited, -1);
+      reason = schema::EndReason::kExited;
+    }
+    if (drops_rest()) {
+      table_.leave(slot, ProcessTable::kNothingMore, reason, status);
+    } else if (reason == schema::EndReason::kRecordingStopped) {
+      table_.leave(slot, cut, reason, status);
     } else {
-      table_.leave(slot, cut);
+      table_.end(slot, reason, status);
     }
   }
   unrecorded_.collect(session_);

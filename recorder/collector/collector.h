@@ -28,13 +28,14 @@ namespace heaptape::recorder {
 // Called often, in the collector's thread, and must return at once.
 using RestWatcher = std::function<void(double share)>;
 
-// Where a recording ends though its program goes on. Of all its tapes together.
+// Where a recording ends though its program goes on. They hold for all tapes together; what is left
+// in the rings of a process that ends just then comes on top.
 struct RecordingBounds {
   uint64_t duration_ns = UINT64_MAX;
-  uint64_t calls = UINT64_MAX;  // a few more may be on the tapes
-  uint64_t tape_bytes = UINT64_MAX;
+  uint64_t calls = UINT64_MAX;       // some of a batch more may be on the tapes
+  uint64_t tape_bytes = UINT64_MAX;  // at least kLeastTapeBound
 };
-// A tape has some memory of its own for what a bound leaves room for.
+// Below that, a recording would end before its first chunk is full.
 inline constexpr uint64_t kLeastTapeBound = uint64_t{1} << 20;
 
 // Why a recording ended.
@@ -54,8 +55,10 @@ struct CollectorOptions {
   bool waits_for_all = false;  // for all descendants of the program: this process is their reaper
   LiveWatcher watcher = {};    // none: nobody watches
   uint64_t backlog_bytes = Backlog::kDefaultBytes;
-  RestWatcher rest_watcher = {};             // none: nobody watches
-  std::function<void()> on_target_end = {};  // none: nobody is to know; the pid is then nobody's
+  RestWatcher rest_watcher = {};  // none: nobody watches
+  // Called in the collector's thread when the target has been waited for: its pid may be reused.
+  std::function<void()> on_target_end = {};
+  std::function<void()> before_first_tape = {};  // its file is about to be made
 };
 
 // The outcome of a recording.
@@ -66,7 +69,12 @@ struct Recording {
   schema::Manifest manifest;          // the first process first
   std::vector<std::string> failures;  // one sentence each: what is not on the tapes, and why
   RingMerge::StackCounts stack_counts;
+  std::vector<ControlRequest> stops;  // for tell_stopped()
+  RecordingTotals totals;
 };
+
+// Answers those who asked for the end of the recording: all its files are there now.
+void tell_stopped(const Recording& recording);
 
 // Guarantees:
 // - What a program logged before it ended, however it ended, is on its tape or counted as lost.
@@ -107,6 +115,7 @@ class Collector {
     others_.add(pthread_self());
     for (const pthread_t thread : table_.writer_threads()) others_.add(thread);
     if (options_.watcher) table_.count_sizes();
+    table_.before_first_tape(options_.before_first_tape);
   }
 
   // Runs until the target has ended, or the recording is to end, then finishes every tape, also of
@@ -122,19 +131,22 @@ class Collector {
   void begin_rounds(uint64_t cut);
   bool work();
   void work_off(uint64_t cut);
+  void take_requests();
   void answer_requests();
   bool answer(ControlRequest& request);
-  bool flush(uint64_t cut);
+  void answer_rest();
+  enum class Flushed : uint8_t { kNotYet, kYes, kFailed };
+  Flushed flush(uint64_t cut);
   RecordingTotals totals() const;
-  void look_for_ends(std::optional<TargetEnd>& end);
+  void look_for_ends();
   void note_bounds(uint64_t now_ns);
-  bool is_over(const std::optional<TargetEnd>& end) const;
+  bool is_over() const;
   bool drops_rest() const;
   void end_gone();
   void sweep_if_due(uint64_t now_ns);
   void show_progress();
   void sleep_until_needed();
-  void finish_all(const std::optional<TargetEnd>& end, uint64_t cut);
+  void finish_all(uint64_t cut);
 
   Pools& pools_;
   const SessionView session_;
@@ -143,7 +155,8 @@ class Collector {
   Backlog backlog_;
   ProcessTable table_;
   std::vector<ControlRequest> requests_;  // not answered yet
-  std::vector<ControlRequest> stops_;     // answered when the tapes are complete
+  std::vector<ControlRequest> stops_;     // for tell_stopped()
+  std::optional<TargetEnd> end_;          // nothing: the target runs
   std::optional<RecordingEnd> stop_;      // nothing: the recording goes on
   UnrecordedList unrecorded_;
   InnerAllocators inner_;

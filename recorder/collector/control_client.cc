@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <set>
@@ -50,7 +51,8 @@ struct FoundTarget {
 constexpr char kManifest[] = ".manifest.json";
 constexpr char kPartial[] = ".partial";
 
-// A recording is known by the file that its first tape is written to.
+// A recording is known by the file of its first tape, which is finished when its process ends or
+// executes another program.
 FoundTarget find_target(const ControlOrder& order) {
   FoundTarget found;
   struct stat file{};
@@ -64,8 +66,11 @@ FoundTarget find_target(const ControlOrder& order) {
   found.words = base::quoted(order.tape);
   std::string path = order.tape;
   if (path.ends_with(kManifest)) path.resize(path.size() - std::strlen(kManifest));
-  if (!path.ends_with(kPartial)) path += kPartial;
-  if (stat(path.c_str(), &file) != 0) return found;
+  if (path.ends_with(kPartial)) path.resize(path.size() - std::strlen(kPartial));
+  std::error_code is_new;
+  if (std::filesystem::is_symlink(path, is_new))
+    path = std::filesystem::weakly_canonical(path, is_new);
+  if (stat((path + kPartial).c_str(), &file) != 0 && stat(path.c_str(), &file) != 0) return found;
   found.uid = file.st_uid;
   found.target.device = file.st_dev;
   found.target.inode = file.st_ino;
@@ -99,10 +104,8 @@ base::Descriptor send_to(const std::string& session, const FoundTarget& target,
 
 // Waits for recorders, and forgets those that say no, or go: then `has_lost_one`. The reply of the
 // first that has done it; nothing if none has in time: then `asked` has those that are silent.
-std::optional<ControlReply> wait_for_reply(std::vector<base::Descriptor>& asked, int patience_ms,
-                                           bool& has_lost_one) {
-  const uint64_t deadline_ns =
-      base::monotonic_ns() + static_cast<uint64_t>(patience_ms) * base::kMillisecondNs;
+std::optional<ControlReply> wait_for_reply(std::vector<base::Descriptor>& asked,
+                                           uint64_t deadline_ns, bool& has_lost_one) {
   while (!asked.empty()) {
     std::vector<pollfd> waits;
     for (const base::Descriptor& connection : asked) waits.push_back({connection.get(), POLLIN, 0});
@@ -114,7 +117,7 @@ std::optional<ControlReply> wait_for_reply(std::vector<base::Descriptor>& asked,
       ControlReply reply{};
       const ssize_t bytes = recv(asked[i].get(), &reply, sizeof reply, 0);
       if (bytes == sizeof reply && reply.magic == kControlMagic &&
-          reply.outcome == ControlOutcome::kDone) {
+          reply.outcome != ControlOutcome::kUnknownTarget) {
         return reply;
       }
       has_lost_one |= bytes <= 0;
@@ -147,6 +150,8 @@ Result<ControlReply> request_control(const ControlOrder& order, int patience_ms,
                          .unused = 0,
                          .name = {}};
   std::ranges::copy(order.name, message.name);
+  const uint64_t deadline_ns =
+      base::monotonic_ns() + static_cast<uint64_t>(patience_ms) * base::kMillisecondNs;
   // Those that end while they are asked are mostly recorders of other processes.
   constexpr int kTries = 8;
   bool has_lost_one = true;
@@ -158,7 +163,11 @@ Result<ControlReply> request_control(const ControlOrder& order, int patience_ms,
       base::Descriptor connection = send_to(session, target, message);
       if (connection) asked.push_back(std::move(connection));
     }
-    if (const auto reply = wait_for_reply(asked, patience_ms, has_lost_one)) return *reply;
+    if (const auto reply = wait_for_reply(asked, deadline_ns, has_lost_one)) {
+      if (reply->outcome == ControlOutcome::kDone) return *reply;
+      return Error::target("the recorder of " + target.words +
+                           " could not write its tapes: its standard error says why");
+    }
     if (!asked.empty()) {
       return Error::target(
           "a recorder did not answer in time, so it may not have done what was "
@@ -167,8 +176,10 @@ Result<ControlReply> request_control(const ControlOrder& order, int patience_ms,
     }
   }
   if (has_lost_one) {
-    return Error::target("the recorder exited or was too busy before it answered for " +
-                         target.words + ": try again if it is still running");
+    return Error::target(
+        "the recorder exited, was too busy or is another user's, and did not "
+        "answer for " +
+        target.words + ": try again if it is still running");
   }
   if (order.pid == 0) {
     return Error::usage("none of your recorders is recording to " + target.words);

@@ -45,16 +45,20 @@ struct ControlMessage {
 };
 static_assert(sizeof(ControlMessage) == 112);
 
-enum class ControlOutcome : uint32_t { kDone = 1, kUnknownTarget = 2 };
+enum class ControlOutcome : uint32_t {
+  kDone = 1,
+  kUnknownTarget = 2,
+  kFailed = 3,  // files could not be written
+};
 
-// Of a recording, so far.
+// The figures of a recording, so far.
 struct RecordingTotals {
   uint64_t time_ns = 0;    // since it began
   uint64_t processes = 0;  // that are recorded now
   uint64_t ended_processes = 0;
   uint64_t calls = 0;  // on the tapes
   uint64_t lost = 0;
-  uint64_t tape_bytes = 0;     // of the tapes, as far as they are written
+  uint64_t tape_bytes = 0;     // of the chunks written, and of tapes that are finished
   uint64_t backlog_bytes = 0;  // of calls that are not on a tape yet
 };
 
@@ -68,15 +72,15 @@ struct ControlReply {
 };
 static_assert(sizeof(ControlReply) == 88);
 
-// What a recorder was asked for. The reply goes to the connection, whose end is an answer, too.
+// A request that a recorder got. The reply goes to the connection; its end is an answer as well.
 struct ControlRequest {
   base::Descriptor connection;
   ControlVerb verb;
-  uint32_t pid;           // 0: none, or of another pid namespace
-  bool is_of_this_tape;   // the target names this recording by its file
-  std::string name = {};  // of a mark
-  uint64_t cut = 0;       // stamp_now() of the first round since; 0: there was none
-  uint64_t now_ns = 0;    // of that round
+  uint32_t pid;               // 0: none, or of another pid namespace
+  bool is_of_this_recording;  // the target names it by its file
+  std::string name = {};      // of a mark
+  uint64_t cut = 0;           // stamp_now() of the first round since; 0: there was none
+  uint64_t now_ns = 0;        // of that round
 };
 
 }  // namespace heaptape::recorder

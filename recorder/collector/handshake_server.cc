@@ -196,10 +196,12 @@ void HandshakeServer::give_pools(int connection, const PoolRequest& request, Poo
 }
 
 bool HandshakeServer::is_of_this_tape(const ControlTarget& target) const {
+  if (target.pid != 0 || tape_path_.empty()) return false;
   struct stat file{};
-  return target.pid == 0 && !tape_path_.empty() &&
-         stat((tape_path_ + ".partial").c_str(), &file) == 0 && file.st_dev == target.device &&
-         file.st_ino == target.inode;
+  // Finished, if its process has ended or executed another program.
+  const bool is_there =
+      stat((tape_path_ + ".partial").c_str(), &file) == 0 || stat(tape_path_.c_str(), &file) == 0;
+  return is_there && file.st_dev == target.device && file.st_ino == target.inode;
 }
 
 void HandshakeServer::note_request(Client client, const ControlMessage& message) {

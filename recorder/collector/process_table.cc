@@ -235,7 +235,10 @@ std::unique_ptr<TapeStream> ProcessTable::create_tape(const std::string& path, c
   header.stacks = stack_recording(pools_.session().board());
   auto tape = std::make_unique<TapeStream>(writers_, path, std::move(header));
   // The file of the whole recording keeps another recording off its name.
-  if (manifest_.empty()) tape->open();
+  if (manifest_.empty()) {
+    if (before_first_tape_) before_first_tape_();
+    tape->open();
+  }
   return tape;
 }
 
@@ -254,13 +257,13 @@ void ProcessTable::end(SlotId slot, schema::EndReason reason, int32_t status) {
   has_ended_ = true;
 }
 
-void ProcessTable::leave(SlotId slot, uint64_t cut) {
+void ProcessTable::leave(SlotId slot, uint64_t cut, schema::EndReason reason, int32_t status) {
   RecordedProcess& process = *processes_.at(slot);
   if (cut != kNothingMore) {
     process.merge().drain(cut, base::monotonic_ns());
     process.merge().finish_rounds();
   }
-  finish(process, schema::EndReason::kRecordingStopped, -1);
+  finish(process, reason, status);
   forget(slot);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -54,9 +55,10 @@ class ProcessTable {
   // adopt_claims() leaves its pool if nobody else is there.
   void end(SlotId slot, schema::EndReason reason, int32_t status);
   // Takes what came up to `cut`, or kNothingMore, and finishes the tape of a process that goes on
-  // without us. Its slot and rings stay taken.
+  // without us, or has ended behind a bound. Its slot and rings stay taken.
   static constexpr uint64_t kNothingMore = 0;
-  void leave(SlotId slot, uint64_t cut);
+  void leave(SlotId slot, uint64_t cut,
+             schema::EndReason reason = schema::EndReason::kRecordingStopped, int32_t status = -1);
 
   // The slots of processes that are dead and have no rounds left. Those may yet show a thread that
   // nobody knew of: they are told to join anew.
@@ -72,6 +74,8 @@ class ProcessTable {
   // By its pid among ours; or null.
   RecordedProcess* find_pid(uint32_t pid);
 
+  // Calls `act`, if any, before the file of the first tape is made.
+  void before_first_tape(std::function<void()> act) { before_first_tape_ = std::move(act); }
   // From now on, before the first process, the live sizes of each are counted.
   void count_sizes() { counts_sizes_ = true; }
   // Of the processes whose tapes are finished, or about to be.
@@ -79,6 +83,7 @@ class ProcessTable {
   // As TapeWriters has them.
   std::vector<pthread_t> writer_threads() { return writers_.threads(); }
   WrittenSoFar written() const { return writers_.written(); }
+  bool all_ended_are_written() const { return writers_.all_finished_are_written(); }
 
   // Waits until every finished tape is in its file, and completes manifest() and failures().
   void wait_for_tapes();
@@ -136,6 +141,7 @@ class ProcessTable {
   // By pool: the slot of each ring that was ever taken, or kNobody.
   std::unordered_map<uint32_t, std::vector<uint32_t>> ring_owners_;
   std::vector<Heir> heirs_;
+  std::function<void()> before_first_tape_;
   bool counts_sizes_ = false;
   bool has_ended_ = false;  // a process, since the pools were looked through
   ProcessTotals ended_;

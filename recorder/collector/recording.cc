@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <latch>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -38,7 +39,8 @@ constexpr size_t kLeastThreads = 7;
 
 // Tries to write the tape before anything runs, so that a wrong name or a full disk is an error and
 // not a loss.
-base::Status check_output(const std::string& path, const std::string& program, bool overwrites) {
+Result<base::OutputFile> check_output(const std::string& path, const std::string& program,
+                                      bool overwrites) {
   if (base::same_file(path, program)) {
     return Error::usage("'" + path + "' is the program to record: write the tape to another file");
   }
@@ -55,20 +57,28 @@ base::Status check_output(const std::string& path, const std::string& program, b
   }
   HEAPTAPE_ASSIGN_OR_RETURN(base::OutputFile probe,
                             base::OutputFile::create(path, base::OutputFile::IfAbandoned::kKeep));
-  return probe.reserve(kLeastTapeBytes);
+  HEAPTAPE_RETURN_IF_ERROR(probe.reserve(kLeastTapeBytes));
+  return probe;
 }
 
 // The empty partial file that check_output() leaves: until the first process has its tape, it shows
-// that there was a recording, even of a recorder that was killed.
+// that there was a recording, even of a recorder that was killed, and is locked against others.
 class Beginning {
  public:
   explicit Beginning(std::string path) : path_(std::move(path)) {}
-  ~Beginning() { base::remove_empty_partial(path_); }
+  void hold(base::OutputFile file) { file_.emplace(std::move(file)); }
+  // The first tape takes over.
+  void let_go() { file_.reset(); }
+  ~Beginning() {
+    let_go();
+    base::remove_empty_partial(path_);
+  }
   Beginning(const Beginning&) = delete;
   Beginning& operator=(const Beginning&) = delete;
 
  private:
   const std::string path_;
+  std::optional<base::OutputFile> file_;
 };
 
 // Tries to open as many descriptors as a recording needs: one that ran out of them half-way would
@@ -144,8 +154,10 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
   HEAPTAPE_RETURN_IF_ERROR(check_recordable(program, options.command));
   HEAPTAPE_ASSIGN_OR_RETURN(const std::string preload_library, find_preload_library());
   HEAPTAPE_RETURN_IF_ERROR(check_descriptors());
-  const Beginning beginning(options.tape_path);
-  HEAPTAPE_RETURN_IF_ERROR(check_output(options.tape_path, program, options.overwrites));
+  Beginning beginning(options.tape_path);
+  HEAPTAPE_ASSIGN_OR_RETURN(base::OutputFile probe,
+                            check_output(options.tape_path, program, options.overwrites));
+  beginning.hold(std::move(probe));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto memory, SessionMemory::create(options.session));
   HEAPTAPE_RETURN_IF_ERROR(check_threads());
   std::unique_ptr<CodeTables> code;  // none: no stacks are recorded
@@ -156,9 +168,8 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
                                                  all ? kHasteForAllStacks : kHasteForSomeStacks));
   }
   HEAPTAPE_ASSIGN_OR_RETURN(const auto server, HandshakeServer::open(code.get()));
-  HEAPTAPE_ASSIGN_OR_RETURN(const auto services, ServiceThread::open());
   server->name_tape(options.tape_path);
-  std::atomic<int> signal_target = 0;  // outlives the services
+  std::atomic<int> signal_target = 0;
   std::unique_ptr<Collector> made;
   try {
     made = std::make_unique<Collector>(
@@ -170,24 +181,27 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
                          .watcher = options.watcher,
                          .backlog_bytes = options.backlog_bytes,
                          .rest_watcher = options.rest_watcher,
-                         .on_target_end = [&signal_target] { signal_target = 0; }});
+                         .on_target_end = [&signal_target] { signal_target = 0; },
+                         .before_first_tape = [&beginning] { beginning.let_go(); }});
   } catch (const std::system_error& error) {
     return base::os_error("cannot start a thread", error.code().value());
   }
   Collector& collector = *made;
+  // Ends before those that it calls.
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto services, ServiceThread::open());
   if (options.waits_for_all && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {
     return base::os_error("cannot wait for all processes", errno);
   }
-  const TargetGroup group = options.detaches_on_interrupt ? TargetGroup::kOwn : TargetGroup::kOurs;
-  HEAPTAPE_ASSIGN_OR_RETURN(
-      const int target,
-      start_target(options.command, preload_library, server->session_value(), signals, group));
+  HEAPTAPE_ASSIGN_OR_RETURN(const int target,
+                            start_target(options.command, preload_library, server->session_value(),
+                                         signals, target_group(options)));
   raise_descriptor_limit();
   signal_target = target;
   services->start({*server, memory->files(), signal_target, options.detaches_on_interrupt,
                    [&collector] { collector.wake(); }, [&collector] { collector.interrupt(); }});
   Recording recording = collector.run(target);
   services->finish();
+  if (options.waits_for_all) prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);  // for those that run on
   note_unrecorded_processes(memory->pools(), *server, recording.failures);
   return recording;
 }

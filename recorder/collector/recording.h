@@ -8,6 +8,7 @@
 #include "recorder/collector/live_figures.h"
 #include "recorder/collector/recorder_signals.h"
 #include "recorder/collector/session_memory.h"
+#include "recorder/collector/target.h"
 
 namespace heaptape::recorder {
 
@@ -27,9 +28,13 @@ struct RecordOptions {
   bool detaches_on_interrupt = false;  // SIGINT ends the recording, and is not the program's
 };
 
+inline TargetGroup target_group(const RecordOptions& options) {
+  return options.detaches_on_interrupt ? TargetGroup::kOwn : TargetGroup::kOurs;
+}
+
 // Runs the command and records it until it has ended, or the recording is to end: then the program
-// runs on, and is for wait_for_target(). An error means that no tape was written and
-// that the program never ran: it cannot be recorded or executed, or the tape cannot be written.
+// runs on, and is for wait_for_target(), in target_group(). An error means that no tape was written
+// and that the program never ran: it cannot be recorded or executed, or the tape cannot be written.
 // Failures after its start are in the Recording.
 Result<Recording> record(const RecordOptions& options, const RecorderSignals& signals);
 

@@ -28,7 +28,7 @@ bool SignalForwarder::forward_to(int target, bool keeps_interrupts) {
       ends_recording |= signal != SIGUSR1 && signal != SIGUSR2;
     } else if (keeps_interrupts && signal == SIGINT) {
       ends_recording = true;
-    } else if (!from_terminal) {
+    } else if (!from_terminal || keeps_interrupts) {
       kill(target, signal);
     } else if (signal == SIGHUP && getsid(0) == getpid()) {
       kill(target, SIGHUP);

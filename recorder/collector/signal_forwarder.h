@@ -7,7 +7,8 @@
 namespace heaptape::recorder {
 
 // A signal that somebody sent to this process alone is forwarded. One from a key of the terminal is
-// not: it has reached the program already, which is in the same foreground group. But when a
+// not: it has reached the program already, which is in the same foreground group, unless it has a
+// group of its own. But when a
 // terminal hangs up, only the leader of its session is told: if that is this process, the program
 // is told by it.
 // recorder_signals() must be blocked in every thread. One thread uses it.
@@ -18,8 +19,8 @@ class SignalForwarder {
   // Readable when a signal came, or when a child of ours changed.
   int descriptor() const { return signals_.get(); }
   // Takes all signals that came and forwards those that are meant for `target`. Whether one came
-  // that ends the recording: SIGINT, if `keeps_interrupts`, which is then not forwarded; and any
-  // that would end a program, if `target` is 0.
+  // that ends the recording: if `keeps_interrupts`, which a target with a group of its own has, it
+  // is SIGINT, which is then not forwarded; if `target` is 0, any but SIGUSR1 and SIGUSR2.
   bool forward_to(int target, bool keeps_interrupts = false);
 
  private:

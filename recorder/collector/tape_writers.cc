@@ -89,6 +89,7 @@ void TapeWriters::work(Tape& tape, Job& job, schema::FrameCompressor& compressor
   if (auto* chunk = std::get_if<schema::EventColumns>(&job)) {
     const uint64_t before = tape.output.bytes();
     tape.output.write(*chunk, compressor);
+    tape.has_failed = !tape.output.status().ok();
     if (chunk->effort == schema::Effort::kFull) {
       tape.effort_pays = tape.output.bytes() - before < chunk->count;  // a byte for each call
     }
@@ -97,6 +98,7 @@ void TapeWriters::work(Tape& tape, Job& job, schema::FrameCompressor& compressor
     keep_spare(std::move(*chunk));
   } else if (const auto* part = std::get_if<schema::EventPart>(&job)) {
     tape.output.save(*part, compressor);
+    tape.has_failed = !tape.output.status().ok();
     --tape.parts_waiting;
     ++tape.jobs_done;
   } else if (std::holds_alternative<Open>(job)) {
@@ -116,6 +118,7 @@ void TapeWriters::finish(Tape& tape, Finish& end, schema::FrameCompressor& compr
     }
   }
   auto summary = tape.output.finish(end.last, end.summary, compressor);
+  --finishes_waiting_;
   const std::lock_guard lock(mutex_);
   written_.push_back(
       {end.id, tape.output.path(), std::move(summary), tape.output.bytes(), tape.output.events()});
@@ -156,6 +159,7 @@ bool TapeStream::save() {
 void TapeStream::finish(size_t id, const schema::TapeSummary& summary,
                         std::shared_ptr<CodeNames> names) {
   const schema::FrameNumber frames = encoder_.frames();
+  ++writers_.finishes_waiting_;
   writers_.post(tape_,
                 TapeWriters::Finish{id, encoder_.take_rest(), summary, std::move(names), frames});
 }

@@ -53,6 +53,8 @@ class TapeWriters {
   // They live as long as this does.
   std::vector<pthread_t> threads();
 
+  // No tape that was finished waits.
+  bool all_finished_are_written() const { return finishes_waiting_.load() == 0; }
   // As far as chunks are written; parts do not count.
   WrittenSoFar written() const { return {written_bytes_.load(), written_calls_.load()}; }
 
@@ -77,6 +79,7 @@ class TapeWriters {
     std::list<Job> jobs;
     bool is_scheduled = false;  // in ready_, or a thread works on it
     std::atomic<uint64_t> jobs_done{0};
+    std::atomic<bool> has_failed{false};
     std::atomic<uint32_t> chunks_waiting{0};
     std::atomic<uint32_t> parts_waiting{0};
     std::atomic<bool> effort_pays{false};
@@ -100,6 +103,7 @@ class TapeWriters {
   std::vector<WrittenTape> written_;
   std::atomic<uint64_t> written_bytes_{0};
   std::atomic<uint64_t> written_calls_{0};
+  std::atomic<uint64_t> finishes_waiting_{0};
   std::vector<std::thread> threads_;
 };
 
@@ -120,7 +124,9 @@ class TapeStream : private schema::ChunkSink {
   // Hands over what came since the last chunk or save. False, and nothing done, while the last save
   // still waits: the disk is slow.
   bool save();
-  // How many chunks and saves were handed over, and how many of the first of these are in the file.
+  // Not all that was handed over could be written.
+  bool has_failed() const { return tape_->has_failed.load(); }
+  // How many chunks and saves were handed over, and how many of the first of these were dealt with.
   uint64_t jobs() const { return jobs_; }
   uint64_t jobs_done() const { return tape_->jobs_done.load(); }
   // Ends the tape and returns at once; TapeWriters::wait() tells what came of it. Nothing may

@@ -110,14 +110,15 @@ bool reap_orphans(int target) {
   }
 }
 
-TargetEnd wait_for_target(int pid) {
+std::optional<TargetEnd> wait_for_target(int pid, TargetGroup group) {
   constexpr int kLookMs = 100;  // where no descriptor is left for signals
   auto signals = SignalForwarder::open();
   for (;;) {
     if (const auto end = poll_target(pid)) return *end;
+    reap_orphans(pid);  // that came to us before the recording ended
     pollfd wait{signals.ok() ? signals->descriptor() : -1, POLLIN, 0};
     poll(&wait, 1, signals.ok() ? -1 : kLookMs);
-    if (signals.ok()) signals->forward_to(pid);
+    if (signals.ok() && signals->forward_to(pid, group == TargetGroup::kOwn)) return std::nullopt;
   }
 }
 

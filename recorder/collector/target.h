@@ -34,7 +34,8 @@ std::optional<TargetEnd> poll_target(int pid);
 bool reap_orphans(int target);
 
 // Waits for the end of the child `pid`, which is recorded no longer, and forwards signals to it.
-TargetEnd wait_for_target(int pid);
+// Nothing: SIGINT came first, and it has a group of its own.
+std::optional<TargetEnd> wait_for_target(int pid, TargetGroup group);
 
 // Ends this process as the target ended: with its exit status, or by its signal, but without a
 // second core dump.

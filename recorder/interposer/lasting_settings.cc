@@ -15,9 +15,18 @@ void LastingSettings::note(schema::SteeringOp op, int64_t first, int64_t second)
     if (!setting.key.compare_exchange_strong(found, key) && found != key) continue;
     setting.first = first;
     setting.second = second;
-    setting.is_set.store(true, std::memory_order_release);
+    setting.order = ++last_order_;
     return;
   }
+}
+
+const LastingSettings::Setting* LastingSettings::after(uint64_t order) const {
+  const Setting* next = nullptr;
+  for (const Setting& setting : settings_) {
+    const uint64_t own = setting.order.load();
+    if (own > order && (next == nullptr || own < next->order.load())) next = &setting;
+  }
+  return next;
 }
 
 }  // namespace heaptape::recorder

@@ -1,6 +1,6 @@
-// The settings that the program made in its allocator and that still hold
-// (schema::SteeringEffect::kLasting). A forked child's tape begins with them: the calls themselves
-// are
+// The settings that the program made in its allocator, as far as they still hold
+// (schema::SteeringEffect::kLasting). The tape of a forked child begins with them: the calls
+// themselves are on the tape of its parent.
 #pragma once
 
 #include <atomic>
@@ -17,13 +17,14 @@ class LastingSettings {
   // A later call for the same setting replaces an earlier one. Ignores calls that do not last,
   // those that concern one thread, and settings beyond kMost.
   void note(schema::SteeringOp op, int64_t first, int64_t second);
-  // Calls visit(op, first, second) for each, in the order of their first calls.
+  // Calls visit(op, first, second) for each, in the order of their last calls: one for all arenas
+  // replaces those for single ones.
   template <typename Visit>
   void for_each(Visit visit) const {
-    for (const Setting& setting : settings_) {
-      if (!setting.is_set.load(std::memory_order_acquire)) continue;
-      visit(static_cast<schema::SteeringOp>(setting.key.load() >> kOpShift & UINT8_MAX),
-            setting.first.load(), setting.second.load());
+    const Setting* next = after(0);
+    for (; next != nullptr; next = after(next->order.load())) {
+      visit(static_cast<schema::SteeringOp>(next->key.load() >> kOpShift & UINT8_MAX),
+            next->first.load(), next->second.load());
     }
   }
 
@@ -36,8 +37,11 @@ class LastingSettings {
     std::atomic<uint64_t> key;  // kTaken, the op, and what the call sets; 0: free
     std::atomic<int64_t> first;
     std::atomic<int64_t> second;
-    std::atomic<bool> is_set;
+    std::atomic<uint64_t> order;  // from 1; 0: not set yet
   };
+  const Setting* after(uint64_t order) const;  // null: none
+
+  std::atomic<uint64_t> last_order_;
   Setting settings_[kMost];
 };
 extern constinit LastingSettings lasting_settings;  // of this process

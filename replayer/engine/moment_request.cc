@@ -1,7 +1,5 @@
 #include "replayer/engine/moment_request.h"
 
-#include <optional>
-
 #include "base/display_text.h"
 #include "base/near_names.h"
 #include "base/quantity.h"

@@ -21,7 +21,7 @@ struct MomentRequest {
 };
 
 // "peak", "plateau", "exit", "end", "mark:NAME", "#1391340466", "1391340466", "1.5M", "12.5s",
-// "800ms".
+// "800ms", "10m", "1h".
 base::Result<MomentRequest> parse_moment(std::string_view text);
 
 }  // namespace heaptape::replayer

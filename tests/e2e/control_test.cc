@@ -66,6 +66,52 @@ TEST_F(RecordControl, EndsBeforeItsTapesAreTooLarge) {
   EXPECT_GE(std::filesystem::file_size(tape_path()), 40u << 10);
 }
 
+// All together, also those that end meanwhile.
+TEST_F(RecordControl, BoundsManyProcesses) {
+  const std::string script = "for i in {1..400}; do ls / >" + dir_.file("out") + "; done; exit 5";
+  const auto bytes_and_calls = [this] {
+    uint64_t bytes = 0;
+    uint64_t calls = 0;
+    for (const schema::ManifestProcess& process : manifest().processes) {
+      bytes += process.bytes;
+      calls += process.events;
+    }
+    return std::pair(bytes, calls);
+  };
+  EXPECT_EQ(record({"bash", "-c", script}, {"--max-size", "1MiB"}).status, 5);
+  EXPECT_LE(bytes_and_calls().first, 1u << 20);
+  EXPECT_GE(bytes_and_calls().first, 200u << 10);
+  EXPECT_TRUE(all_verify());
+  EXPECT_EQ(record({"bash", "-c", script}, {"--max-events", "20k"}).status, 5);
+  EXPECT_GE(bytes_and_calls().second, 20'000u);
+  EXPECT_LT(bytes_and_calls().second, 40'000u);
+}
+
+// What is in the backlog when the program ends is not more than the bound allows.
+TEST_F(RecordControl, BoundsAProgramThatHasEnded) {
+  const Words burst = {target_path("burst"), "100000"};
+  const Words all = record_words(burst);
+  ASSERT_EQ(run(all).status, 0);
+  const uint64_t whole = read_tape().events.size();
+  for (const uint64_t bound : {whole / 2, whole - 1, whole, whole + 1}) {
+    const Ended ended = record(burst, {"--max-events", std::to_string(bound)});
+    EXPECT_EQ(ended.status, 0) << ended.describe();
+    const uint64_t events = read_tape().events.size();
+    EXPECT_GE(events, std::min(bound, whole));
+    EXPECT_LT(events, bound + 8192);
+  }
+}
+
+TEST_F(RecordControl, SaysThatItEndedBeforeTheFirstCall) {
+  const Ended ended = record({"bash", "-c", "exit 5"}, {"--duration", "1ms"});
+  EXPECT_EQ(ended.status, 5) << ended.describe();
+  if (!std::filesystem::exists(tape_path())) {
+    EXPECT_NE(ended.err.find("had not called malloc when the recording ended after 1.00 ms"),
+              std::string::npos)
+        << ended.err;
+  }
+}
+
 TEST_F(RecordControl, EndsOnRequest) {
   const std::string script = "x=$(printf %09999d 1); " + ctl("stop") + "; y=$(printf %09999d 1)";
   const Ended ended = shell(script);
@@ -95,10 +141,12 @@ TEST_F(RecordControl, EndsOnRequestOfAnotherTerminal) {
   const Ended stopped = run_command({heaptape_path(), "ctl", list, "stop"});
   EXPECT_EQ(stopped.status, 0) << stopped.describe();
   EXPECT_TRUE(is_written());
+  EXPECT_TRUE(std::filesystem::exists(list));
   EXPECT_TRUE(verifies());
   const Ended again = run_command({heaptape_path(), "ctl", list, "stop"});
   EXPECT_EQ(again.status, 2) << again.describe();
-  EXPECT_NE(again.err.find("nobody is recording to"), std::string::npos) << again.err;
+  EXPECT_NE(again.err.find("none of your recorders is recording to"), std::string::npos)
+      << again.err;
   recording.send(SIGTERM);  // the program gets it, though it is not recorded any more
   EXPECT_EQ(recording.wait().signal, SIGTERM);
 }
@@ -112,6 +160,23 @@ TEST_F(RecordControl, PutsAllCallsIntoTheFileIfAsked) {
   EXPECT_NE(ended.out.find("flushed: "), std::string::npos) << ended.out;
   const Ended explained = run({"heaptape", "dump", copy});
   EXPECT_NE(explained.out.find(" mark here at "), std::string::npos) << explained.describe();
+}
+
+// It is one recording: its first tape is finished.
+TEST_F(RecordControl, IsKnownByItsFirstTapeToTheEnd) {
+  const std::string ctl = heaptape_path() + " ctl " + tape_path() + " status";
+  const Ended ended = record({"bash", "-c", "exec bash -c '" + ctl + "; exit 5'"});
+  EXPECT_EQ(ended.status, 5) << ended.describe();
+  EXPECT_NE(ended.out.find("recording: "), std::string::npos) << ended.describe();
+}
+
+TEST_F(RecordControl, KeepsItsNameFromTheStart) {
+  const CommandLine line{.words = record_words({"sleep", "5"})};  // calls malloc late, or never
+  Command recording(line);
+  ASSERT_TRUE(wait_until([this] { return std::filesystem::exists(tape_path() + ".partial"); }));
+  const Ended second = run(record_words({"ls"}));
+  EXPECT_EQ(second.status, 2) << second.describe();
+  EXPECT_NE(second.err.find("another heaptape is writing it"), std::string::npos) << second.err;
 }
 
 // One that calls malloc all the time has never written everything.
@@ -160,6 +225,17 @@ TEST_F(RecordControl, WaitsForDaemonsIfAsked) {
   EXPECT_TRUE(all_verify());
 }
 
+// A service that makes daemons would fill the table of processes with them.
+TEST_F(RecordControl, LeavesNoZombiesOfWhatRunsOn) {
+  const std::string zombies =
+      "grep -hcE \"^[0-9]+ \\(.*\\) Z $PPID \" /proc/[0-9]*/stat 2>/dev/null | grep -vc 0";
+  const Ended ended =
+      shell("sleep 0.4; for i in {1..5}; do (sleep 0.01 &); done; sleep 0.4; " + zombies,
+            {"--wait", "all", "--duration", "200ms"});
+  EXPECT_EQ(ended.status, 5) << ended.describe();
+  EXPECT_EQ(ended.out, "0\n");
+}
+
 TEST_F(RecordControl, StopsWaitingAtASignal) {
   const CommandLine line{
       .words =
@@ -188,6 +264,18 @@ TEST_F(RecordControl, DetachesAtAnInterrupt) {
   EXPECT_EQ(ended.status, 0) << ended.describe();
   EXPECT_TRUE(verifies());
   EXPECT_EQ(manifest().processes.at(0).ended, kStopped);
+  EXPECT_TRUE(wait_until([&] { return std::filesystem::exists(file); })) << "the program runs on";
+}
+
+TEST_F(RecordControl, DetachesAtAnInterruptAfterItsEnd) {
+  const std::string file = dir_.file("made");
+  const CommandLine line{
+      .words = record_words(busy(1500, {file}), {"--detach-on-interrupt", "--duration", "50ms"})};
+  Command recording(line);
+  ASSERT_TRUE(wait_until([this] { return is_written(); }));
+  recording.send(SIGINT);
+  const Ended ended = recording.wait();
+  EXPECT_EQ(ended.status, 0) << ended.describe();
   EXPECT_TRUE(wait_until([&] { return std::filesystem::exists(file); })) << "the program runs on";
 }
 
@@ -255,9 +343,9 @@ TEST_F(RecordControl, RefusesWhatCannotBe) {
   }
   for (const Case& one :
        {Case{{"1", "stop"}, "none of your recorders is recording process 1"},
-        Case{{"1", "stop", "now"}, "'stop' takes nothing behind it"},
+        Case{{"1", "stop", "now"}, "omit 'now': stop takes nothing behind it"},
         Case{{"1", "mark"}, "a mark has a name"},
-        Case{{"a.tape", "mark", "b"}, "'a.tape' is no process"},
+        Case{{"a.tape", "mark", "b"}, "'a.tape' is no pid: a mark is for one process"},
         Case{{"a.tape", "stop"}, "nobody is recording to 'a.tape'"},
         Case{{"0", "stop"}, "'0' is no pid"}, Case{{"99999999999", "stop"}, "is no pid"},
         Case{{"1", "pause"}, "ctl has no action 'pause'"}}) {

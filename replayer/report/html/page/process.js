@@ -56,10 +56,10 @@
     return [...lines, {label: shown.length === 0 ? "beside malloc" : "other", values: rest}];
   }
 
-  // The memory of the owners over time; null if there are fewer than two samples.
+  // The memory of the owners over time; null if there are no samples of two times.
   function chartOf(data, heading) {
     const timeline = data.report.process;
-    if (!timeline || timeline.at.length < 2) return null;
+    if (!timeline || new Set(timeline.timeNs.map(Number)).size < 2) return null;
     const lines = linesOf(timeline, data.tape).map((line, run) => ({...line, run}));
     const lists = [timeline.at, timeline.timeNs, ...lines.map(({values}) => values)];
     const view = new ChartView({runs: lines.map(({label}) => ({label})), moments: data.moments, timeline: {lists}});

@@ -67,7 +67,7 @@ class Recorder {
       server_->serve(waits, {-1, -1, session_.pools()});
       for (const ControlRequest& request : server_->take_requests()) {
         last_name_ = request.name;
-        const bool is_known = request.pid == kPid || request.is_of_this_tape;
+        const bool is_known = request.pid == kPid || request.is_of_this_recording;
         const auto outcome = is_known ? ControlOutcome::kDone : ControlOutcome::kUnknownTarget;
         const ControlReply reply{kControlMagic, outcome, 0, 42, 1000, {}};
         send(request.connection.get(), &reply, sizeof reply, MSG_NOSIGNAL);

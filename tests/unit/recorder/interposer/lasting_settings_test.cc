@@ -28,9 +28,18 @@ TEST_F(LastingSettingsTest, HaveTheLastValueOfEach) {
   settings_.note(SteeringOp::kDefaultDirtyDecay, 1000, 0);
   settings_.note(SteeringOp::kMallopt, -3, 4096);
   settings_.note(SteeringOp::kDefaultDirtyDecay, -1, 0);
-  EXPECT_EQ(calls(), (Calls{{SteeringOp::kMallopt, -3, 4096},
-                            {SteeringOp::kMallopt, -1, -1},
+  EXPECT_EQ(calls(), (Calls{{SteeringOp::kMallopt, -1, -1},
+                            {SteeringOp::kMallopt, -3, 4096},
                             {SteeringOp::kDefaultDirtyDecay, -1, 0}}));
+}
+
+TEST_F(LastingSettingsTest, ComeInTheOrderOfTheirLastCalls) {
+  constexpr int64_t kAll = 4096;
+  settings_.note(SteeringOp::kArenaDirtyDecay, kAll, 0);
+  settings_.note(SteeringOp::kArenaDirtyDecay, 3, 1000);
+  settings_.note(SteeringOp::kArenaDirtyDecay, kAll, 5);
+  EXPECT_EQ(calls(), (Calls{{SteeringOp::kArenaDirtyDecay, 3, 1000},
+                            {SteeringOp::kArenaDirtyDecay, kAll, 5}}));
 }
 
 TEST_F(LastingSettingsTest, OmitWhatIsDoneOnceAndWhatConcernsOneThread) {
