@@ -153,12 +153,14 @@ void note_rest(const recorder::Recording& recording, const recorder::RecordOptio
                Console& console) {
   constexpr size_t kMostNamed = 4;
   std::vector<std::string> running;
-  for (const schema::ManifestProcess& process : recording.manifest.processes) {
-    if (process.ended != schema::describe(schema::EndReason::kRecordingStopped)) continue;
+  for (const recorder::ProcessIdentity& process : recording.still_running) {
     const std::string name = std::filesystem::path(process.executable).filename();
     running.push_back(base::display_text(name) + " (process " + std::to_string(process.pid) + ")");
   }
-  if (recording.manifest.processes.empty() || (running.empty() && recording.target_end)) return;
+  const bool is_whole = recording.end == recorder::RecordingEnd::kOfProgram ||
+                        recording.end == recorder::RecordingEnd::kRequest;
+  if (recording.manifest.processes.empty()) return;  // report() said it
+  if (running.empty() && recording.target_end && is_whole) return;
   std::string text = "the recording ended " + end_text(recording.end, options.bounds);
   for (size_t i = 0; i < running.size() && i < kMostNamed; ++i) {
     text += (i == 0 ? "; still running: " : ", ") + running[i];

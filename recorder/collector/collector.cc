@@ -62,6 +62,7 @@ void Collector::wake() {
 
 Recording Collector::run(int target_pid) {
   niceness_.begin();
+  begin_ns_ = base::monotonic_ns();
   target_pid_ = static_cast<uint32_t>(target_pid);
   bool has_work = false;
   while (!stop_ && !is_over()) {
@@ -96,7 +97,8 @@ Recording Collector::run(int target_pid) {
   others_.end();
   session_.board().stopped = 1;
   const uint64_t cut = stamp_now(session_);
-  if (!drops_rest()) work_off(cut);
+  drops_rest_ = stop_ && is_full();
+  if (!drops_rest_) work_off(cut);
   // The last figures are of the moment before processes and tapes are finished.
   LiveFigures figures;
   if (options_.watcher) figures = gauge_.read(table_, base::monotonic_ns());
@@ -106,10 +108,11 @@ Recording Collector::run(int target_pid) {
   answer_rest();
   return {target_pid,
           end_,
-          stop_.value_or(RecordingEnd::kOfProgram),
+          drops_rest_ ? end_of_full() : stop_.value_or(RecordingEnd::kOfProgram),
           {options_.command, std::move(table_.manifest()), unrecorded_.entries(inner_.entries())},
           std::move(table_.failures()),
           table_.stack_counts(),
+          std::move(still_running_),
           std::move(stops_),
           totals()};
 }
@@ -124,8 +127,8 @@ void Collector::work_off(uint64_t cut) {
     const bool has_more = work();
     take_requests();
     answer_requests();
-    note_bounds(base::monotonic_ns());
-    if (drops_rest()) return;
+    drops_rest_ = is_full();
+    if (drops_rest_) return;
     if (!has_more && std::ranges::none_of(table_.processes(), is_held_up)) return;
     if (options_.rest_watcher) {
       options_.rest_watcher(1 - std::min(1.0, static_cast<double>(backlog_.bytes()) / left));
@@ -262,26 +265,30 @@ void Collector::look_for_ends() {
 }
 
 void Collector::note_bounds(uint64_t now_ns) {
-  const RecordingBounds& bounds = options_.bounds;
   if (stop_) return;
   if (is_interrupted_) {
     stop_ = RecordingEnd::kInterrupt;
-  } else if (now_ns - std::min(now_ns, begin_ns_) >= bounds.duration_ns) {
+  } else if (now_ns - std::min(now_ns, begin_ns_) >= options_.bounds.duration_ns) {
     stop_ = RecordingEnd::kDuration;
-  } else if (events_ >= bounds.calls) {
-    stop_ = RecordingEnd::kCalls;
-  } else if (bounds.tape_bytes != UINT64_MAX) {
-    const WrittenSoFar written = table_.written();
-    const uint64_t unwritten_calls = events_ - std::min(events_, written.calls);
-    const uint64_t most_bytes = written.bytes + unwritten_calls * kMostBytesOfCall +
-                                table_.processes().size() * kBytesOfTapeEnd;
-    if (most_bytes >= bounds.tape_bytes) stop_ = RecordingEnd::kTapeBytes;
+  } else if (is_full()) {
+    stop_ = end_of_full();
   }
 }
 
-// What is in the rings and the backlog then would be beyond the bound.
-bool Collector::drops_rest() const {
-  return stop_ == RecordingEnd::kCalls || stop_ == RecordingEnd::kTapeBytes;
+// A bound on calls or bytes is reached.
+bool Collector::is_full() const {
+  const RecordingBounds& bounds = options_.bounds;
+  if (events_ >= bounds.calls) return true;
+  if (bounds.tape_bytes == UINT64_MAX) return false;
+  const WrittenSoFar written = table_.written();
+  const uint64_t unwritten_calls = events_ - std::min(events_, written.calls);
+  return written.bytes + unwritten_calls * kMostBytesOfCall +
+             table_.processes().size() * kBytesOfTapeEnd >=
+         bounds.tape_bytes;
+}
+
+RecordingEnd Collector::end_of_full() const {
+  return events_ >= options_.bounds.calls ? RecordingEnd::kCalls : RecordingEnd::kTapeBytes;
 }
 
 // Finishes the tapes of processes that are gone, but for the target: that is up to run().
@@ -330,27 +337,23 @@ void Collector::sleep_until_needed() {
   syscall(SYS_futex, &is_woken_, FUTEX_WAIT_PRIVATE, 0, &limit, nullptr, 0);
 }
 
+// Where a bound drops the rest, a process that has calls left is left like one that runs on: its
+// tape lacks them.
 void Collector::finish_all(uint64_t cut) {
-  if (!drops_rest()) table_.adopt_claims();
+  if (!drops_rest_) table_.adopt_claims();
   while (!table_.processes().empty()) {
     const auto& [slot, process] = *table_.processes().begin();
-    auto reason = schema::EndReason::kRecordingStopped;
-    int32_t status = -1;
-    if (process->was_replaced()) {
-      reason = schema::EndReason::kReplaced;
-      status = 0;
-    } else if (end_ && process->is(target_pid_)) {
-      reason = reason_of(*end_);
-      status = end_->status;
-    } else if (process->is_gone()) {
-      reason = schema::EndReason::kExited;
-    }
-    if (drops_rest()) {
-      table_.leave(slot, ProcessTable::kNothingMore, reason, status);
-    } else if (reason == schema::EndReason::kRecordingStopped) {
-      table_.leave(slot, cut, reason, status);
+    const bool is_ended_target = end_ && process->is(target_pid_);
+    const bool has_ended = is_ended_target || process->was_replaced() || process->is_gone();
+    if (!has_ended) still_running_.push_back(process->traits().identity);
+    if (!has_ended || (drops_rest_ && process->merge().has_rounds())) {
+      table_.leave(slot, drops_rest_ ? ProcessTable::kNothingMore : cut);
+    } else if (process->was_replaced()) {
+      table_.end(slot, schema::EndReason::kReplaced, 0);
+    } else if (is_ended_target) {
+      table_.end(slot, reason_of(*end_), end_->status);
     } else {
-      table_.end(slot, reason, status);
+      table_.end(slot, schema::EndReason::kExited, -1);
     }
   }
   unrecorded_.collect(session_);

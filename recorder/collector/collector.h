@@ -63,13 +63,14 @@ struct CollectorOptions {
 
 // The outcome of a recording.
 struct Recording {
-  int target = 0;                       // its pid
-  std::optional<TargetEnd> target_end;  // nothing: it runs on
-  RecordingEnd end = RecordingEnd::kOfProgram;
-  schema::Manifest manifest;          // the first process first
+  int target = 0;                               // its pid
+  std::optional<TargetEnd> target_end;          // nothing: it runs on
+  RecordingEnd end = RecordingEnd::kOfProgram;  // a bound may also end what an ended program left
+  schema::Manifest manifest;                    // the first process first
   std::vector<std::string> failures;  // one sentence each: what is not on the tapes, and why
   RingMerge::StackCounts stack_counts;
-  std::vector<ControlRequest> stops;  // for tell_stopped()
+  std::vector<ProcessIdentity> still_running;  // whose calls from now on are on no tape
+  std::vector<ControlRequest> stops;           // for tell_stopped()
   RecordingTotals totals;
 };
 
@@ -141,7 +142,8 @@ class Collector {
   void look_for_ends();
   void note_bounds(uint64_t now_ns);
   bool is_over() const;
-  bool drops_rest() const;
+  bool is_full() const;
+  RecordingEnd end_of_full() const;
   void end_gone();
   void sweep_if_due(uint64_t now_ns);
   void show_progress();
@@ -156,8 +158,10 @@ class Collector {
   ProcessTable table_;
   std::vector<ControlRequest> requests_;  // not answered yet
   std::vector<ControlRequest> stops_;     // for tell_stopped()
-  std::optional<TargetEnd> end_;          // nothing: the target runs
-  std::optional<RecordingEnd> stop_;      // nothing: the recording goes on
+  bool drops_rest_ = false;               // calls that are not on tapes: is_full()
+  std::vector<ProcessIdentity> still_running_;
+  std::optional<TargetEnd> end_;      // nothing: the target runs
+  std::optional<RecordingEnd> stop_;  // nothing: the recording goes on
   UnrecordedList unrecorded_;
   InnerAllocators inner_;
   OtherProcessors others_;
@@ -167,7 +171,7 @@ class Collector {
   bool has_children_ = true;            // as far as it is looked for: this process has
   std::atomic<uint32_t> is_woken_ = 0;  // a futex; 1: run() is to look why
   std::atomic<bool> is_interrupted_ = false;
-  const uint64_t begin_ns_ = base::monotonic_ns();
+  uint64_t begin_ns_ = 0;  // when run() began
   uint64_t events_ = 0;    // on all tapes
   uint64_t round_ns_ = 0;  // when the last round began
   uint64_t next_check_ns_ = 0;

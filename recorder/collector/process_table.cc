@@ -257,13 +257,13 @@ void ProcessTable::end(SlotId slot, schema::EndReason reason, int32_t status) {
   has_ended_ = true;
 }
 
-void ProcessTable::leave(SlotId slot, uint64_t cut, schema::EndReason reason, int32_t status) {
+void ProcessTable::leave(SlotId slot, uint64_t cut) {
   RecordedProcess& process = *processes_.at(slot);
   if (cut != kNothingMore) {
     process.merge().drain(cut, base::monotonic_ns());
     process.merge().finish_rounds();
   }
-  finish(process, reason, status);
+  finish(process, schema::EndReason::kRecordingStopped, -1);
   forget(slot);
 }
 

@@ -57,8 +57,7 @@ class ProcessTable {
   // Takes what came up to `cut`, or kNothingMore, and finishes the tape of a process that goes on
   // without us, or has ended behind a bound. Its slot and rings stay taken.
   static constexpr uint64_t kNothingMore = 0;
-  void leave(SlotId slot, uint64_t cut,
-             schema::EndReason reason = schema::EndReason::kRecordingStopped, int32_t status = -1);
+  void leave(SlotId slot, uint64_t cut);
 
   // The slots of processes that are dead and have no rounds left. Those may yet show a thread that
   // nobody knew of: they are told to join anew.
