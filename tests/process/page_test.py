@@ -80,6 +80,8 @@ class Page(unittest.TestCase):
             self.assertEqual(difference, "")
 
     def first_difference(self, commands):
+        for tape in Path(self.folder).glob("*.tape*"):
+            tape.unlink()  # of the try before
         for command, shown in commands:
             printed = iter(self.run_command(command))
             for line in shown:
