@@ -77,7 +77,7 @@ class Root:
 
 
 def record(heaptape, tape):
-    return f"{heaptape} record -o {tape} -- /usr/bin/sort -r /etc/passwd >/dev/null && {heaptape} verify {tape}"
+    return f"{heaptape} record --force -o {tape} -- /usr/bin/sort -r /etc/passwd >/dev/null && {heaptape} verify {tape}"
 
 
 def use(root, heaptape, prefix):
