@@ -57,7 +57,7 @@ std::string totals_text(const recorder::RecordingTotals& totals) {
   std::string text = base::counted(totals.calls, "call") + " of " + base::grouped(processes) +
                      (processes == 1 ? " process" : " processes") + " in " +
                      base::duration_text(static_cast<double>(totals.time_ns)) + "; " +
-                     base::bytes_text(totals.tape_bytes) + " of whole chunks on tapes";
+                     base::bytes_text(totals.tape_bytes) + " of tape written";
   if (totals.backlog_bytes != 0) {
     text += ", " + base::bytes_text(totals.backlog_bytes) + " of calls wait to be written";
   }

@@ -203,8 +203,9 @@ std::string free_tape_path(const std::string& program) {
 int run_record(const RecordCommandOptions& given, Console& console) {
   recorder::RecordOptions options = given.record;
   if (options.bounds.tape_bytes < recorder::kLeastTapeBound) {
-    return console.fail("--max-size is less than " + base::bytes_text(recorder::kLeastTapeBound) +
-                        ": no tape would have room for the calls that come before it is written");
+    return console.fail("--max-size must be at least " +
+                        base::bytes_text(recorder::kLeastTapeBound) +
+                        ": tapes are written in chunks");
   }
   const std::string program = std::filesystem::path(options.command[0]).filename();
   const auto path = options.tape_path.empty()

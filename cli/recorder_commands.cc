@@ -141,7 +141,9 @@ void add_ctl(CLI::App& app, Request& request) {
   auto options = std::make_shared<CtlOptions>();
   CLI::App* command = app.add_subcommand(
       "ctl", "Steer a recording while it runs: mark a moment, look, flush, stop");
-  command->add_option("target", options->target, "a recorded process, or the tape being written")
+  command
+      ->add_option("target", options->target,
+                   "the pid of a recorded process, or the tape that -o named")
       ->required()
       ->option_text("PID|TAPE");
   command

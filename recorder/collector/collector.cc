@@ -49,9 +49,8 @@ schema::EndReason reason_of(const TargetEnd& end) {
 }  // namespace
 
 void tell_stopped(const Recording& recording) {
-  const auto outcome = recording.failures.empty() ? ControlOutcome::kDone : ControlOutcome::kFailed;
   for (const ControlRequest& request : recording.stops) {
-    reply(request, outcome, recording.totals);
+    reply(request, recording.stop_outcome, recording.totals);
   }
 }
 
@@ -105,7 +104,8 @@ Recording Collector::run(int target_pid) {
   finish_all(cut);
   if (options_.watcher) options_.watcher(gauge_.complete(figures, table_));
   pools_.give_back_rings();
-  answer_rest();
+  const auto outcome = table_.failures().empty() ? ControlOutcome::kDone : ControlOutcome::kFailed;
+  answer_rest(outcome);
   return {target_pid,
           end_,
           drops_rest_ ? end_of_full() : stop_.value_or(RecordingEnd::kOfProgram),
@@ -114,6 +114,7 @@ Recording Collector::run(int target_pid) {
           table_.stack_counts(),
           std::move(still_running_),
           std::move(stops_),
+          outcome,
           totals()};
 }
 
@@ -206,9 +207,8 @@ bool Collector::answer(ControlRequest& request) {
 }
 
 // Those that the end of the recording does, or did.
-void Collector::answer_rest() {
+void Collector::answer_rest(ControlOutcome outcome) {
   take_requests();
-  const auto outcome = table_.failures().empty() ? ControlOutcome::kDone : ControlOutcome::kFailed;
   for (ControlRequest& request : requests_) {
     const auto is_its = [&request](const auto& process) { return process.pid == request.pid; };
     const bool is_ours =

@@ -70,7 +70,8 @@ struct Recording {
   std::vector<std::string> failures;  // one sentence each: what is not on the tapes, and why
   RingMerge::StackCounts stack_counts;
   std::vector<ProcessIdentity> still_running;  // whose calls from now on are on no tape
-  std::vector<ControlRequest> stops;           // for tell_stopped()
+  std::vector<ControlRequest> stops;           // for tell_stopped(), with what they are told
+  ControlOutcome stop_outcome = ControlOutcome::kDone;
   RecordingTotals totals;
 };
 
@@ -135,7 +136,7 @@ class Collector {
   void take_requests();
   void answer_requests();
   bool answer(ControlRequest& request);
-  void answer_rest();
+  void answer_rest(ControlOutcome outcome);
   enum class Flushed : uint8_t { kNotYet, kYes, kFailed };
   Flushed flush(uint64_t cut);
   RecordingTotals totals() const;

@@ -8,10 +8,9 @@ namespace heaptape::recorder {
 
 // A signal that somebody sent to this process alone is forwarded. One from a key of the terminal is
 // not: it has reached the program already, which is in the same foreground group, unless it has a
-// group of its own. But when a
-// terminal hangs up, only the leader of its session is told: if that is this process, the program
-// is told by it.
-// recorder_signals() must be blocked in every thread. One thread uses it.
+// group of its own. But when a terminal hangs up, only the leader of its session is told: if that
+// is this process, the program is told by it. recorder_signals() must be blocked in every thread.
+// One thread uses it.
 class SignalForwarder {
  public:
   static base::Result<SignalForwarder> open();

@@ -238,10 +238,11 @@ TEST_F(RecordControl, LeavesNoZombiesOfWhatRunsOn) {
 
 TEST_F(RecordControl, StopsWaitingAtASignal) {
   const CommandLine line{
-      .words =
-          record_words({"bash", "-c", "setsid sleep 30 & echo done; exit 5"}, {"--wait", "all"})};
+      .words = record_words({"bash", "-c", "setsid sleep 5 & echo $$; exit 5"}, {"--wait", "all"})};
   Command recording(line);
-  ASSERT_TRUE(recording.wait_for_output("done"));
+  ASSERT_TRUE(recording.wait_for_output("\n"));
+  const int command = std::stoi(recording.output());
+  ASSERT_TRUE(wait_until([=] { return kill(command, 0) != 0; })) << "a signal would reach it";
   ASSERT_TRUE(wait_until([&] {
     recording.send(SIGINT);
     return is_written();
@@ -327,7 +328,7 @@ TEST_F(RecordControl, RefusesWhatCannotBe) {
   };
   const Words sleep = {"--", "sleep", "0"};
   for (const Case& one :
-       {Case{{"record", "--max-size", "1000"}, "--max-size is less than 1.00 MiB"},
+       {Case{{"record", "--max-size", "1000"}, "--max-size must be at least 1.00 MiB"},
         Case{{"record", "--max-events", "0"}, "--max-events"},
         Case{{"record", "--duration", "0s"}, "'0s' is not a time"},
         Case{{"record", "--duration", "5"}, "'5' is not a time"},
