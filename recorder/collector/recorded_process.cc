@@ -59,8 +59,13 @@ ProcessTotals RecordedProcess::totals() const {
 }
 
 bool RecordedProcess::pid_is_gone() const {
+  if (was_gone_ || !pidfd_) return was_gone_;
   pollfd wait{pidfd_.get(), POLLIN, 0};
-  return was_gone_ || (pidfd_ && poll(&wait, 1, 0) == 1);
+  int ready;
+  do {
+    ready = poll(&wait, 1, 0);
+  } while (ready < 0 && errno == EINTR);
+  return ready == 1;
 }
 
 bool RecordedProcess::is_gone() const {
