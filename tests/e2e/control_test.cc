@@ -15,10 +15,15 @@ constexpr int kStatusOfBusy = 7;
 
 class RecordControl : public RecordTest {
  protected:
-  static Words busy(int milliseconds, const Words& more = {}) {
-    Words words = {target_path("busy"), std::to_string(milliseconds)};
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
+  // A program that runs until there is a tape of it.
+  Words busy() const { return {target_path("busy"), tape_path()}; }
+  // One that runs on after its recording, until it is told to end.
+  Words busy_and_on() const { return {target_path("busy"), told_, made_}; }
+  // Tells it. Returns whether it was still there.
+  bool still_runs() const {
+    const bool early = std::filesystem::exists(made_);
+    write_bytes(told_, "");
+    return !early && wait_until([this] { return std::filesystem::exists(made_); });
   }
   // Expects that the program ended as if it had not been recorded, and a whole tape of its
   // beginning.
@@ -39,13 +44,19 @@ class RecordControl : public RecordTest {
   }
   static std::string ctl(const std::string& words) { return heaptape_path() + " ctl $$ " + words; }
   bool is_written() const { return std::filesystem::exists(tape_path()); }
+  bool is_begun() const {
+    const auto tape = schema::TapeReader::open(tape_path() + ".partial");
+    return tape.ok() && tape->events() > 1000;
+  }
+
+  const std::string told_ = dir_.file("told");
+  const std::string made_ = dir_.file("made");
 };
 
 TEST_F(RecordControl, EndsAfterItsDuration) {
-  const Ended ended = record(busy(1500), {"--duration", "300ms"});
+  const Ended ended = record(busy(), {"--duration", "300ms"});
   const Tape tape = beginning(ended);
   EXPECT_GE(tape.summary.duration_ns, 50'000'000u);  // the program may begin late
-  EXPECT_LT(tape.summary.duration_ns, 1'400'000'000u);
   EXPECT_NE(ended.err.find("note: the recording ended after 300.0 ms; still running: busy "),
             std::string::npos)
       << ended.err;
@@ -55,13 +66,13 @@ TEST_F(RecordControl, EndsAfterItsDuration) {
 TEST_F(RecordControl, EndsAfterSoManyCalls) {
   constexpr uint64_t kWanted = 30'000;
   constexpr uint64_t kSlice = 8192;  // is worked off in one go
-  const Tape tape = beginning(record(busy(500), {"--max-events", "30k"}));
+  const Tape tape = beginning(record(busy(), {"--max-events", "30k"}));
   EXPECT_GE(tape.events.size(), kWanted);
   EXPECT_LT(tape.events.size(), kWanted + kSlice);
 }
 
 TEST_F(RecordControl, EndsBeforeItsTapesAreTooLarge) {
-  beginning(record(busy(1500), {"--max-size", "1MiB"}));
+  beginning(record(busy(), {"--max-size", "1MiB"}));
   EXPECT_LE(std::filesystem::file_size(tape_path()), 1u << 20);
   EXPECT_GE(std::filesystem::file_size(tape_path()), 40u << 10);
 }
@@ -126,12 +137,9 @@ TEST_F(RecordControl, EndsOnRequest) {
 
 // The tapes are complete when ctl returns.
 TEST_F(RecordControl, EndsOnRequestOfAnotherTerminal) {
-  const CommandLine line{.words = record_words(busy(20'000))};
+  const CommandLine line{.words = record_words(busy_and_on())};
   Command recording(line);
-  ASSERT_TRUE(wait_until([this] {
-    const auto tape = schema::TapeReader::open(tape_path() + ".partial");
-    return tape.ok() && tape->events() > 1000;
-  }));
+  ASSERT_TRUE(wait_until([this] { return is_begun(); }));
   const std::string list = tape_path() + ".manifest.json";
   for (const std::string& name : {tape_path(), list, tape_path() + ".partial"}) {
     const Ended status = run_command({heaptape_path(), "ctl", name, "status"});
@@ -171,7 +179,7 @@ TEST_F(RecordControl, IsKnownByItsFirstTapeToTheEnd) {
 }
 
 TEST_F(RecordControl, KeepsItsNameFromTheStart) {
-  const CommandLine line{.words = record_words({"sleep", "5"})};  // calls malloc late, or never
+  const CommandLine line{.words = record_words({"sleep", "60"})};  // calls malloc late, or never
   Command recording(line);
   ASSERT_TRUE(wait_until([this] { return std::filesystem::exists(tape_path() + ".partial"); }));
   const Ended second = run(record_words({"ls"}));
@@ -181,7 +189,7 @@ TEST_F(RecordControl, KeepsItsNameFromTheStart) {
 
 // One that calls malloc all the time has never written everything.
 TEST_F(RecordControl, FlushesABusyProgram) {
-  const CommandLine line{.words = record_words(busy(20'000))};
+  const CommandLine line{.words = record_words(busy_and_on())};
   Command recording(line);
   ASSERT_TRUE(wait_until([this] { return std::filesystem::exists(tape_path() + ".partial"); }));
   Ended flushed;
@@ -206,7 +214,9 @@ TEST_F(RecordControl, GivesTheMemoryOfRingsBack) {
 }
 
 TEST_F(RecordControl, NamesWhatIsStillRunning) {
-  const Ended ended = shell("sleep 1 & sleep 0.2");
+  const Ended ended = shell(
+      "sleep 20 >/dev/null 2>&1 & while [ $(</proc/$!/comm) != sleep ]; do sleep 0.02; done; "
+      "sleep 0.2");
   EXPECT_EQ(ended.status, 5) << ended.describe();
   EXPECT_NE(ended.err.find("note: the recording ended with its program; still running: sleep "),
             std::string::npos)
@@ -237,8 +247,8 @@ TEST_F(RecordControl, LeavesNoZombiesOfWhatRunsOn) {
 }
 
 TEST_F(RecordControl, StopsWaitingAtASignal) {
-  const CommandLine line{
-      .words = record_words({"bash", "-c", "setsid sleep 5 & echo $$; exit 5"}, {"--wait", "all"})};
+  const CommandLine line{.words = record_words({"bash", "-c", "setsid sleep 20 & echo $$; exit 5"},
+                                               {"--wait", "all"})};
   Command recording(line);
   ASSERT_TRUE(recording.wait_for_output("\n"));
   const int command = std::stoi(recording.output());
@@ -253,31 +263,26 @@ TEST_F(RecordControl, StopsWaitingAtASignal) {
 }
 
 TEST_F(RecordControl, DetachesAtAnInterrupt) {
-  const std::string file = dir_.file("made");
-  const CommandLine line{.words = record_words(busy(1500, {file}), {"--detach-on-interrupt"})};
+  const CommandLine line{.words = record_words(busy_and_on(), {"--detach-on-interrupt"})};
   Command recording(line);
-  ASSERT_TRUE(wait_until([this] {
-    const auto tape = schema::TapeReader::open(tape_path() + ".partial");
-    return tape.ok() && tape->events() > 1000;
-  }));
+  ASSERT_TRUE(wait_until([this] { return is_begun(); }));
   recording.send(SIGINT);
   const Ended ended = recording.wait();
   EXPECT_EQ(ended.status, 0) << ended.describe();
   EXPECT_TRUE(verifies());
   EXPECT_EQ(manifest().processes.at(0).ended, kStopped);
-  EXPECT_TRUE(wait_until([&] { return std::filesystem::exists(file); })) << "the program runs on";
+  EXPECT_TRUE(still_runs());
 }
 
 TEST_F(RecordControl, DetachesAtAnInterruptAfterItsEnd) {
-  const std::string file = dir_.file("made");
   const CommandLine line{
-      .words = record_words(busy(1500, {file}), {"--detach-on-interrupt", "--duration", "50ms"})};
+      .words = record_words(busy_and_on(), {"--detach-on-interrupt", "--duration", "50ms"})};
   Command recording(line);
   ASSERT_TRUE(wait_until([this] { return is_written(); }));
   recording.send(SIGINT);
   const Ended ended = recording.wait();
   EXPECT_EQ(ended.status, 0) << ended.describe();
-  EXPECT_TRUE(wait_until([&] { return std::filesystem::exists(file); })) << "the program runs on";
+  EXPECT_TRUE(still_runs());
 }
 
 TEST_F(RecordControl, KeepsEarlierTapes) {
