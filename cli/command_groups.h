@@ -10,6 +10,7 @@ namespace heaptape::cli {
 
 // Commands for recording: recorder_commands.cc.
 void add_record(CLI::App& app, Request& request);
+void add_exec(CLI::App& app, Request& request);
 void add_ctl(CLI::App& app, Request& request);
 void add_info(CLI::App& app, Request& request);
 void add_verify(CLI::App& app, Request& request);

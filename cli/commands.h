@@ -31,6 +31,8 @@ struct RecordCommandOptions {
 // status or signal. Returns only if the recording could not begin. Prints only to standard error:
 // errors and, on a terminal, a note and a list of the tapes.
 int run_record(const RecordCommandOptions& options, Console& console);
+// Becomes the program, which a process behind it records. Returns only if it cannot.
+int run_exec(const RecordCommandOptions& options, Console& console);
 
 struct CtlOptions {
   std::string target;  // the pid of a recorded process, in its recorder's PID namespace; or a tape

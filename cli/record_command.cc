@@ -1,3 +1,4 @@
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -145,7 +146,10 @@ void report(const recorder::Recording& recording, const recorder::RecordOptions&
   if (session.stack_frames != 0 && session.unwinding == recorder::Unwinding::kFramePointers) {
     advise(recording.stack_counts, console);
   }
-  console.print_if_watched(summary_text(recording, manifest_path));
+  // In the background, a shell may have printed its prompt already.
+  if (options.background == nullptr) {
+    console.print_if_watched(summary_text(recording, manifest_path));
+  }
 }
 
 // Says why the recording ended, and what goes on: that is on no tape.
@@ -198,21 +202,40 @@ std::string free_tape_path(const std::string& program) {
   return path;
 }
 
-}  // namespace
-
-int run_record(const RecordCommandOptions& given, Console& console) {
-  recorder::RecordOptions options = given.record;
+// Gives a recording the name of its tape, and checks its bounds. Prints the sentence if it cannot
+// be.
+bool prepare(recorder::RecordOptions& options, Console& console) {
   if (options.bounds.tape_bytes < recorder::kLeastTapeBound) {
-    return console.fail("--max-size must be at least " +
+    console.print_error("--max-size must be at least " +
                         base::bytes_text(recorder::kLeastTapeBound) +
                         ": tapes are written in chunks");
+    return false;
   }
   const std::string program = std::filesystem::path(options.command[0]).filename();
   const auto path = options.tape_path.empty()
                         ? base::Result<std::string>(free_tape_path(program))
                         : recorder::expand_tape_path(options.tape_path, program);
-  if (!path.ok()) return console.fail(path.error());
+  if (!path.ok()) {
+    console.print_error(path.error().message);
+    return false;
+  }
   options.tape_path = *path;
+  return true;
+}
+
+// All that is said about a recording that has ended, also to those who asked for its end.
+void tell(const recorder::Recording& recording, const recorder::RecordOptions& options,
+          Console& console) {
+  report(recording, options, console);
+  recorder::tell_stopped(recording);
+  note_rest(recording, options, console);
+}
+
+}  // namespace
+
+int run_record(const RecordCommandOptions& given, Console& console) {
+  recorder::RecordOptions options = given.record;
+  if (!prepare(options, console)) return kExitUnusable;
   std::optional<Progress> progress;
   if (!given.is_live) {
     options.rest_watcher = [&](double share) {
@@ -225,17 +248,34 @@ int run_record(const RecordCommandOptions& given, Console& console) {
       given.is_live ? record_live(options, signals) : recorder::record(options, signals);
   progress.reset();
   if (!recording.ok()) return console.fail(recording.error());
-  report(*recording, options, console);
-  recorder::tell_stopped(*recording);
-  note_rest(*recording, options, console);
-  const bool is_left = recording->end == recorder::RecordingEnd::kInterrupt &&
-                       (options.detaches_on_interrupt || !recording->target_end);
+  tell(*recording, options, console);
+  const bool is_left =
+      recording->is_interrupted && (options.detaches_on_interrupt || !recording->target_end);
   if (is_left) return kExitDone;
   const auto end = recording->target_end
                        ? recording->target_end
-                       : recorder::wait_for_target(recording->target, target_group(options));
+                       : recorder::wait_for_target(recording->target.pid, target_group(options));
   if (!end) return kExitDone;
   recorder::end_like(*end);
+}
+
+int run_exec(const RecordCommandOptions& given, Console& console) {
+  recorder::RecordOptions options = given.record;
+  if (!prepare(options, console)) return kExitUnusable;
+  const auto in_background = [&](recorder::Background& background) {
+    options.background = &background;
+    {
+      const recorder::RecorderSignals signals;
+      const auto recording = recorder::record(options, signals);
+      if (!recording.ok()) return console.fail(recording.error());
+      tell(*recording, options, console);
+    }
+    malloc_trim(0);
+    background.wait_for_parent();
+    return kExitDone;
+  };
+  const auto code = recorder::exec_recorded(options.command, in_background);
+  return code.ok() ? *code : console.fail(code.error());
 }
 
 }  // namespace heaptape::cli

@@ -1,4 +1,5 @@
-// The commands of the recorder, which is also a program of its own: record, ctl, info and verify.
+// The commands of the recorder, which is also a program of its own: record, exec, ctl, info and
+// verify.
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <memory>
@@ -69,8 +70,7 @@ void set_stacks(const std::string& text, recorder::SessionOptions& options) {
 }
 
 // Where the recording ends though the program goes on.
-void add_bounds(CLI::App* command, recorder::RecordOptions& options) {
-  recorder::RecordingBounds& bounds = options.bounds;
+void add_bounds(CLI::App* command, recorder::RecordingBounds& bounds) {
   add_time(command, "--duration", bounds.duration_ns,
            "end the recording after this time; the program runs on");
   add_count(command, "--max-events", bounds.calls, {.least = 1},
@@ -78,43 +78,37 @@ void add_bounds(CLI::App* command, recorder::RecordOptions& options) {
   add_size(command, "--max-size", bounds.tape_bytes,
            "end the recording before the tapes together are larger, 1 MiB at least; the program "
            "runs on");
-  add_choice<bool>(command, "--wait", options.waits_for_all, {{"target", false}, {"all", true}},
-                   "when to end the recording by itself: at the end of the command, or of all its "
-                   "descendants, daemons included (default target)");
-  command->add_flag("--detach-on-interrupt", options.detaches_on_interrupt,
-                    "SIGINT (Ctrl-C) ends the recording and leaves the program running; it gets a "
-                    "process group of its own, and cannot read from the terminal");
 }
 
-}  // namespace
-
-void add_record(CLI::App& app, Request& request) {
-  auto given = std::make_shared<RecordCommandOptions>();
-  recorder::RecordOptions* const options = &given->record;  // lives as long
-  CLI::App* command =
-      app.add_subcommand("record", "Run a command and record every call it makes to malloc");
-  add_output(command, "-o,--output", options->tape_path,
-             "the tape, with %n for the program's name, %t for the time (UTC), %p for the pid of "
-             "heaptape; it must not exist (default: NAME.tape for a program NAME, or NAME.2.tape "
-             "and so on)")
+// The tape, and what is recorded. `pid_help` says whose pid %p is.
+void add_tape_options(CLI::App* command, recorder::RecordOptions& options,
+                      const std::string& pid_help) {
+  add_output(command, "-o,--output", options.tape_path,
+             "the tape, with %n for the program's name, %t for the time (UTC), %p for the pid of " +
+                 pid_help +
+                 "; it must not exist (default: NAME.tape for a program NAME, or NAME.2.tape and "
+                 "so on)")
       ->option_text("TAPE");
-  command->add_flag("--force", options->overwrites, "write over an earlier recording");
-  add_choice<Follow>(command, "--follow", options->session.follow,
+  command->add_flag("--force", options.overwrites, "write over an earlier recording");
+  add_choice<Follow>(command, "--follow", options.session.follow,
                      {{"none", Follow::kNone}, {"fork", Follow::kFork}, {"all", Follow::kAll}},
                      "which child processes to record: all of them, forked ones until they execute "
                      "a program (fork), or none (default all)");
-  add_choice<OnFull>(command, "--on-full", options->session.on_full,
+  add_choice<OnFull>(command, "--on-full", options.session.on_full,
                      {{"block", OnFull::kBlock}, {"drop", OnFull::kDrop}},
                      "when the recorder falls behind: block the program, or drop calls and count "
                      "them (default block)");
-  add_choice<MapCalls>(command, "--mmap", options->session.map_calls,
+  add_choice<MapCalls>(command, "--mmap", options.session.map_calls,
                        {{"on", MapCalls::kRecorded}, {"off", MapCalls::kIgnored}},
                        "record calls of mmap and the like, which show who has the memory that is "
                        "not malloc's (default on)");
-  add_size(command, "--backlog", options->backlog_bytes,
+  add_size(command, "--backlog", options.backlog_bytes,
            "memory for recorded calls that are not on a tape yet; when it is full, --on-full says "
            "what happens (default 256MiB)");
-  add_bounds(command, given->record);
+  add_bounds(command, options.bounds);
+}
+
+void add_stacks(CLI::App* command, const std::shared_ptr<RecordCommandOptions>& given) {
   command
       ->add_option_function<std::string>(
           "--stacks", [given](const std::string& text) { set_stacks(text, given->record.session); },
@@ -123,18 +117,58 @@ void add_record(CLI::App& app, Request& request) {
           "-fno-omit-frame-pointer; every=512KiB samples stacks at random, about one per 512 KiB "
           "requested, at almost no cost (default none; with dwarf or fp: depth=64, all calls)")
       ->option_text("none|fp|dwarf[,depth=N][,every=BYTES]");
-  command->add_flag(
-      "--live", given->is_live,
-      "show live bytes, growth and recording progress once a second, on standard error");
-  command->add_option("command", options->command, "the command and its arguments, after --")
+}
+
+void add_command(CLI::App* command, std::vector<std::string>& words) {
+  command->add_option("command", words, "the command and its arguments, after --")
       ->required()
       ->option_text("CMD...");
   command->positionals_at_end();
+}
+
+}  // namespace
+
+void add_record(CLI::App& app, Request& request) {
+  auto given = std::make_shared<RecordCommandOptions>();
+  recorder::RecordOptions& options = given->record;
+  CLI::App* command =
+      app.add_subcommand("record", "Run a command and record every call it makes to malloc");
+  add_tape_options(command, options, "heaptape");
+  add_choice<bool>(command, "--wait", options.waits_for_all, {{"target", false}, {"all", true}},
+                   "when to end the recording by itself: at the end of the command, or of all its "
+                   "descendants, daemons included (default target)");
+  command->add_flag("--detach-on-interrupt", options.detaches_on_interrupt,
+                    "SIGINT (Ctrl-C) ends the recording and leaves the program running; it gets a "
+                    "process group of its own, and cannot read from the terminal");
+  add_stacks(command, given);
+  command->add_flag(
+      "--live", given->is_live,
+      "show live bytes, growth and recording progress once a second, on standard error");
+  add_command(command, options.command);
   command->footer(
       "Example: heaptape record -o run.tape -- ./server --flags\n"
       "The exit status is that of the command. Children get tapes of their own;\n"
       "TAPE.manifest.json lists them.");
   request.set_by(command, given, run_record);
+}
+
+void add_exec(CLI::App& app, Request& request) {
+  auto given = std::make_shared<RecordCommandOptions>();
+  recorder::RecordOptions& options = given->record;
+  options.waits_for_all = true;
+  CLI::App* command =
+      app.add_subcommand("exec", "Become a command, for services: a process behind it records it");
+  add_tape_options(command, options, "the command");
+  add_choice<bool>(command, "--wait", options.waits_for_all, {{"target", false}, {"all", true}},
+                   "when to end the recording: at the end of the command, or of all its recorded "
+                   "descendants, daemons included (default all)");
+  add_stacks(command, given);
+  add_command(command, options.command);
+  command->footer(
+      "Example: heaptape exec -o '/var/log/tapes/%n.%t.tape' -- ./server --flags\n"
+      "The command has the pid that was started, as supervisors expect. The recorder\n"
+      "ignores signals, and ends by itself; `heaptape ctl PID stop` ends the recording.");
+  request.set_by(command, given, run_exec);
 }
 
 void add_ctl(CLI::App& app, Request& request) {

@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
   const Program program{
       .description = "Record every malloc call of a real run: the recorder of heaptape alone.",
       .footer = "The full tool replays the tapes: the package heaptape (docs/howto-install.md).",
-      .commands = {add_record, add_ctl, add_info, add_verify},
+      .commands = {add_record, add_exec, add_ctl, add_info, add_verify},
       .other_command = refuse_command};
   return run_program(argc, argv, program);
 }

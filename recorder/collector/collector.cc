@@ -23,6 +23,7 @@ constexpr uint64_t kMaxSleepNs = 10 * base::kMillisecondNs;
 constexpr uint64_t kCheckEveryNs = 5 * base::kMillisecondNs;
 // Calls of a process between two looks at all else: a fraction of a millisecond.
 constexpr uint64_t kSliceCalls = 8192;
+constexpr uint64_t kLookForUsersEveryNs = 50 * base::kMillisecondNs;
 constexpr uint64_t kSweepEveryNs = 100 * base::kMillisecondNs;
 // Rings trimmed in one sweep: few, because nothing is drained meanwhile.
 constexpr uint32_t kMostTrims = 32;
@@ -42,6 +43,10 @@ void reply(const ControlRequest& request, ControlOutcome outcome, const Recordin
   send(request.connection.get(), &reply, sizeof reply, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+bool is_stop(const ControlRequest& request) {
+  return request.verb == ControlVerb::kStop || request.verb == ControlVerb::kEnd;
+}
+
 schema::EndReason reason_of(const TargetEnd& end) {
   return end.signalled ? schema::EndReason::kSignalled : schema::EndReason::kExited;
 }
@@ -59,10 +64,11 @@ void Collector::wake() {
   syscall(SYS_futex, &is_woken_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
-Recording Collector::run(int target_pid) {
+Recording Collector::run(const Target& target) {
   niceness_.begin();
   begin_ns_ = base::monotonic_ns();
-  target_pid_ = static_cast<uint32_t>(target_pid);
+  target_ = target;
+  target_pid_ = static_cast<uint32_t>(target.pid);
   bool has_work = false;
   while (!stop_ && !is_over()) {
     const bool was_woken = is_woken_.exchange(0) != 0;
@@ -106,7 +112,7 @@ Recording Collector::run(int target_pid) {
   pools_.give_back_rings();
   const auto outcome = table_.failures().empty() ? ControlOutcome::kDone : ControlOutcome::kFailed;
   answer_rest(outcome);
-  return {target_pid,
+  return {target_,
           end_,
           drops_rest_ ? end_of_full() : stop_.value_or(RecordingEnd::kOfProgram),
           {options_.command, std::move(table_.manifest()), unrecorded_.entries(inner_.entries())},
@@ -194,8 +200,10 @@ bool Collector::answer(ControlRequest& request) {
     const auto mark = process->add_mark(request.name, request.cut, request.now_ns);
     if (!mark) return false;
     reply(request, ControlOutcome::kDone, totals(), &*mark);
-  } else if (request.verb == ControlVerb::kStop) {
-    if (!stop_) stop_ = RecordingEnd::kRequest;
+  } else if (is_stop(request)) {
+    const bool is_end = request.verb == ControlVerb::kEnd && request.pid == target_pid_;
+    if (is_end && !end_) end_ = TargetEnd{.status = -1};
+    if (!stop_) stop_ = is_end ? RecordingEnd::kOfProgram : RecordingEnd::kRequest;
     stops_.push_back(std::move(request));
   } else if (request.verb == ControlVerb::kFlush) {
     const Flushed flushed = flush(request.cut);
@@ -214,7 +222,7 @@ void Collector::answer_rest(ControlOutcome outcome) {
     const bool is_ours =
         request.is_of_this_recording || std::ranges::any_of(table_.manifest(), is_its);
     if (!is_ours || request.verb == ControlVerb::kMark) continue;
-    if (request.verb == ControlVerb::kStop) {
+    if (is_stop(request)) {
       stops_.push_back(std::move(request));
     } else {
       reply(request, outcome, totals());
@@ -251,16 +259,20 @@ void Collector::interrupt() {
 }
 
 bool Collector::is_over() const {
-  return end_ && (!options_.waits_for_all || !has_children_);
+  return end_ && (!options_.waits_for_all || !has_others_);
 }
 
 void Collector::look_for_ends() {
   if (!end_) {
-    end_ = poll_target(static_cast<int>(target_pid_));
+    end_ = poll_target(target_);
     if (end_ && options_.on_target_end) options_.on_target_end();
   }
-  if (options_.waits_for_all) {
-    has_children_ = reap_orphans(end_ ? 0 : static_cast<int>(target_pid_));
+  if (!options_.waits_for_all) return;
+  if (target_.is_our_child) {
+    has_others_ = reap_orphans(end_ ? 0 : target_.pid);
+  } else if (end_ && table_.processes().empty() && base::monotonic_ns() >= next_users_ns_) {
+    has_others_ = options_.has_users();
+    next_users_ns_ = base::monotonic_ns() + kLookForUsersEveryNs;
   }
 }
 

@@ -52,8 +52,11 @@ struct CollectorOptions {
   std::string tape_path;  // of the first process; the others' names are made from it
   std::vector<std::string> command;
   RecordingBounds bounds = {};
-  bool waits_for_all = false;  // for all descendants of the program: this process is their reaper
-  LiveWatcher watcher = {};    // none: nobody watches
+  // For all descendants of the program: of a child, this process is their reaper.
+  bool waits_for_all = false;
+  // Of a target that is our parent: whether a process is left that is, or will be, recorded.
+  std::function<bool()> has_users = {};
+  LiveWatcher watcher = {};  // none: nobody watches
   uint64_t backlog_bytes = Backlog::kDefaultBytes;
   RestWatcher rest_watcher = {};  // none: nobody watches
   // Called in the collector's thread when the target has been waited for: its pid may be reused.
@@ -63,7 +66,7 @@ struct CollectorOptions {
 
 // The outcome of a recording.
 struct Recording {
-  int target = 0;                               // its pid
+  Target target;
   std::optional<TargetEnd> target_end;          // nothing: it runs on
   RecordingEnd end = RecordingEnd::kOfProgram;  // a bound may also end what an ended program left
   schema::Manifest manifest;                    // the first process first
@@ -73,6 +76,7 @@ struct Recording {
   std::vector<ControlRequest> stops;           // for tell_stopped(), with what they are told
   ControlOutcome stop_outcome = ControlOutcome::kDone;
   RecordingTotals totals;
+  bool is_interrupted = false;  // a signal was to end it; perhaps it had ended already
 };
 
 // Answers those who asked for the end of the recording: all its files are there now.
@@ -122,12 +126,13 @@ class Collector {
 
   // Runs until the target has ended, or the recording is to end, then finishes every tape, also of
   // processes that go on. Once.
-  Recording run(int target_pid);
+  Recording run(const Target& target);
 
   // Wakes run() if it sleeps: the target may have ended, or a request may wait. Any thread.
   void wake();
   // Ends the recording; the program goes on. Any thread.
   void interrupt();
+  bool is_interrupted() const { return is_interrupted_; }
 
  private:
   void begin_rounds(uint64_t cut);
@@ -168,8 +173,10 @@ class Collector {
   OtherProcessors others_;
   ProcReader proc_reader_;  // after inner_ and others_, which it uses
   LiveGauge gauge_;
-  uint32_t target_pid_ = 0;
-  bool has_children_ = true;            // as far as it is looked for: this process has
+  Target target_;
+  uint32_t target_pid_ = 0;  // 0 when the number may be another's
+  bool has_others_ = true;   // as far as it is looked for: besides the target
+  uint64_t next_users_ns_ = 0;
   std::atomic<uint32_t> is_woken_ = 0;  // a futex; 1: run() is to look why
   std::atomic<bool> is_interrupted_ = false;
   uint64_t begin_ns_ = 0;  // when run() began

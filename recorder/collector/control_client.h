@@ -1,12 +1,11 @@
-// Asks the recorder of a process, or of a tape, for something.
-// recorder/collector/control_request.h.
+// Asks the recorder of a process, or of a tape, for something (recorder/ring/control_message.h).
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "base/result.h"
-#include "recorder/collector/control_request.h"
+#include "recorder/ring/control_message.h"
 #include "recorder/ring/handshake.h"
 
 namespace heaptape::recorder {
@@ -20,7 +19,7 @@ struct ControlOrder {
 };
 
 // Asks the recorders of this network namespace, as /proc/net/unix lists them, until one says that
-// the recording is its. Returns when it has done what was asked for: control_request.h. A mark is
+// the recording is its. Returns when it has done what was asked for: control_message.h. A mark is
 // behind each call that had returned before, and before each that begins afterwards. `patience_ms`
 // is for all of it. Fails with kUsage if the name of a mark is none (schema::is_mark_name), or if
 // nobody records the target, with kTarget if a recorder does not answer or cannot write. `prefix`:

@@ -1,76 +1,16 @@
-// How somebody outside of a recording steers it (`heaptape ctl`): the messages, and the recorder's
-// side of them. recorder/collector/control_client.h is the other.
-//
-// The client connects to the abstract UNIX socket of a recorder (recorder/ring/handshake.h), sends
-// a ControlMessage, and gets a ControlReply once the recorder has done what was asked. The
-// session's token is not asked for, since a program may write over the environment that it stands
-// in, as redis does: the kernel says whose the client is. Pids mean the same to both if the kernel,
-// too, calls the client what it calls itself: recorders of other pid namespaces may have a process
-// of that number.
+// A request to steer a recording while it runs, in the recorder (recorder/ring/control_message.h).
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "base/descriptor.h"
+#include "recorder/ring/control_message.h"
 #include "schema/tape/event.h"
 
 namespace heaptape::recorder {
 
-inline constexpr uint64_t kControlMagic = 0x31306c7463747468;  // "httctl01"
-
-enum class ControlVerb : uint32_t {
-  kMark = 1,    // puts a mark onto the tape of one process
-  kStatus = 2,  // only reads the totals
-  kFlush = 3,   // all that was called before the request is in the files, when the reply comes
-  kStop = 4,    // ends the recording: when the reply comes, the tapes are complete
-};
-
-// Which recording is meant: that of a process, or that whose first tape is now the file with this
-// inode.
-struct ControlTarget {
-  uint32_t pid = 0;  // 0: the file says it
-  uint64_t device = 0;
-  uint64_t inode = 0;
-};
-
-struct ControlMessage {
-  uint64_t magic;
-  ControlVerb verb;
-  uint32_t client_pid;  // as the client sees it, like the target's
-  ControlTarget target;
-  uint32_t name_bytes;  // of a mark
-  uint32_t unused;
-  char name[schema::kMaxMarkBytes];  // not terminated
-};
-static_assert(sizeof(ControlMessage) == 112);
-
-enum class ControlOutcome : uint32_t {
-  kDone = 1,
-  kUnknownTarget = 2,
-  kFailed = 3,  // files could not be written
-};
-
-// The figures of a recording, so far.
-struct RecordingTotals {
-  uint64_t time_ns = 0;    // since it began
-  uint64_t processes = 0;  // that are recorded now
-  uint64_t ended_processes = 0;
-  uint64_t calls = 0;  // on the tapes
-  uint64_t lost = 0;
-  uint64_t tape_bytes = 0;     // of the chunks written, and of tapes that are finished
-  uint64_t backlog_bytes = 0;  // of calls that are not on a tape yet
-};
-
-struct ControlReply {
-  uint64_t magic;
-  ControlOutcome outcome;
-  uint32_t unused;
-  uint64_t event;    // of a mark: calls before it
-  uint64_t time_ns;  // of a mark: since the recording of the process began
-  RecordingTotals totals;
-};
-static_assert(sizeof(ControlReply) == 88);
+static_assert(kControlNameBytes == schema::kMaxMarkBytes);
 
 // A request that a recorder got. The reply goes to the connection; its end is an answer as well.
 struct ControlRequest {

@@ -20,6 +20,7 @@
 #include "recorder/collector/elf_check.h"
 #include "recorder/collector/handshake_server.h"
 #include "recorder/collector/service_thread.h"
+#include "recorder/collector/session_users.h"
 #include "recorder/collector/target.h"
 #include "recorder/ring/handshake.h"
 
@@ -147,6 +148,14 @@ void note_unrecorded_processes(const Pools& pools, const HandshakeServer& server
        "the user of this recorder is unknown there, as in a user namespace that does not map it");
 }
 
+Result<Target> start(const RecordOptions& options, const TargetEnvironment& environment,
+                     const RecorderSignals& signals) {
+  if (options.background != nullptr) return options.background->start_parent(environment);
+  HEAPTAPE_ASSIGN_OR_RETURN(
+      const int pid, start_target(options.command, environment, signals, target_group(options)));
+  return Target{.pid = pid};
+}
+
 }  // namespace
 
 Result<Recording> record(const RecordOptions& options, const RecorderSignals& signals) {
@@ -169,7 +178,9 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
   }
   HEAPTAPE_ASSIGN_OR_RETURN(const auto server, HandshakeServer::open(code.get()));
   server->name_tape(options.tape_path);
-  std::atomic<int> signal_target = 0;
+  const bool is_child = options.background == nullptr;
+  const SessionUsers users(memory->files().lobby, server->session_value());
+  std::atomic<int> signal_target = SignalForwarder::kNobody;
   std::unique_ptr<Collector> made;
   try {
     made = std::make_unique<Collector>(
@@ -178,10 +189,14 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
                          .command = options.command,
                          .bounds = options.bounds,
                          .waits_for_all = options.waits_for_all,
+                         .has_users = [&users] { return users.any(); },
                          .watcher = options.watcher,
                          .backlog_bytes = options.backlog_bytes,
                          .rest_watcher = options.rest_watcher,
-                         .on_target_end = [&signal_target] { signal_target = 0; },
+                         .on_target_end =
+                             [&] {
+                               if (is_child) signal_target = 0;
+                             },
                          .before_first_tape = [&beginning] { beginning.let_go(); }});
   } catch (const std::system_error& error) {
     return base::os_error("cannot start a thread", error.code().value());
@@ -189,19 +204,20 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
   Collector& collector = *made;
   // Ends before those that it calls.
   HEAPTAPE_ASSIGN_OR_RETURN(const auto services, ServiceThread::open());
-  if (options.waits_for_all && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {
+  const bool adopts = is_child && options.waits_for_all;
+  if (adopts && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {
     return base::os_error("cannot wait for all processes", errno);
   }
-  HEAPTAPE_ASSIGN_OR_RETURN(const int target,
-                            start_target(options.command, preload_library, server->session_value(),
-                                         signals, target_group(options)));
+  HEAPTAPE_ASSIGN_OR_RETURN(const Target target,
+                            start(options, {preload_library, server->session_value()}, signals));
   raise_descriptor_limit();
-  signal_target = target;
+  if (is_child) signal_target = target.pid;
   services->start({*server, memory->files(), signal_target, options.detaches_on_interrupt,
                    [&collector] { collector.wake(); }, [&collector] { collector.interrupt(); }});
   Recording recording = collector.run(target);
   services->finish();
-  if (options.waits_for_all) prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);  // for those that run on
+  recording.is_interrupted = collector.is_interrupted();
+  if (adopts) prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);  // for those that run on
   note_unrecorded_processes(memory->pools(), *server, recording.failures);
   return recording;
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "recorder/collector/background.h"
 #include "recorder/collector/collector.h"
 #include "recorder/collector/live_figures.h"
 #include "recorder/collector/recorder_signals.h"
@@ -26,6 +27,7 @@ struct RecordOptions {
   RecordingBounds bounds = {};
   bool waits_for_all = false;          // for all descendants of the program, orphans included
   bool detaches_on_interrupt = false;  // SIGINT ends the recording, and is not the program's
+  Background* background = nullptr;    // not null: the program is our parent
 };
 
 inline TargetGroup target_group(const RecordOptions& options) {
@@ -33,9 +35,9 @@ inline TargetGroup target_group(const RecordOptions& options) {
 }
 
 // Runs the command and records it until it has ended, or the recording is to end: then the program
-// runs on, and is for wait_for_target(), in target_group(). An error means that no tape was written
-// and that the program never ran: it cannot be recorded or executed, or the tape cannot be written.
-// Failures after its start are in the Recording.
+// runs on, and a child is for wait_for_target(), in target_group(). An error means that no tape was
+// written and that the program never ran: it cannot be recorded or executed, or the tape cannot be
+// written. Failures after its start are in the Recording.
 Result<Recording> record(const RecordOptions& options, const RecorderSignals& signals);
 
 }  // namespace heaptape::recorder

@@ -22,8 +22,9 @@ class ServiceThread {
   struct Session {
     HandshakeServer& server;
     SessionFiles files;
-    const std::atomic<int>& target;  // pid of the program that gets the signals; 0: nobody does
-    bool keeps_interrupts;           // SIGINT ends the recording, and is not the program's
+    const std::atomic<int>&
+        target;             // pid of the program that gets the signals; 0: of none any more
+    bool keeps_interrupts;  // SIGINT ends the recording, and is not the program's
     // Called in the thread: a process came, or a child changed; a signal ends the recording.
     std::function<void()> on_change;
     std::function<void()> on_interrupt;

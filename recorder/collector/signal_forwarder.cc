@@ -23,8 +23,8 @@ bool SignalForwarder::forward_to(int target, bool keeps_interrupts) {
   while (read(signals_.get(), &info, sizeof info) == sizeof info) {
     const int signal = static_cast<int>(info.ssi_signo);
     const bool from_terminal = info.ssi_code == SI_KERNEL;
-    if (signal == SIGCHLD) continue;
-    if (target <= 0) {
+    if (signal == SIGCHLD || target == kNobody) continue;
+    if (target == 0) {
       ends_recording |= signal != SIGUSR1 && signal != SIGUSR2;
     } else if (keeps_interrupts && signal == SIGINT) {
       ends_recording = true;

@@ -24,10 +24,9 @@ using base::Result;
 
 // The caller's environment with the session and the preload library. That library comes first in
 // LD_PRELOAD: its functions must be found before those of a library that was there already.
-std::vector<std::string> target_environment(const std::string& preload_library,
-                                            const std::string& session_value) {
+std::vector<std::string> with_ours(const TargetEnvironment& ours) {
   const std::string session_prefix = std::string(kSessionVariable) + "=";
-  std::string preload = "LD_PRELOAD=" + preload_library;
+  std::string preload = "LD_PRELOAD=" + ours.preload_library;
   std::vector<std::string> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
@@ -40,7 +39,7 @@ std::vector<std::string> target_environment(const std::string& preload_library,
     }
   }
   environment.push_back(std::move(preload));
-  environment.push_back(session_prefix + session_value);
+  environment.push_back(session_prefix + ours.session_value);
   return environment;
 }
 
@@ -65,21 +64,23 @@ Result<Pipe> open_pipe() {
 
 }  // namespace
 
-Result<int> start_target(const std::vector<std::string>& command,
-                         const std::string& preload_library, const std::string& session_value,
-                         const RecorderSignals& signals, TargetGroup group) {
+int execute(const std::vector<std::string>& command, const TargetEnvironment& environment) {
   std::vector<std::string> words = command;
-  std::vector<std::string> environment = target_environment(preload_library, session_value);
-  const std::vector<char*> argv = as_pointers(words);
-  const std::vector<char*> envp = as_pointers(environment);
+  std::vector<std::string> variables = with_ours(environment);
+  execvpe(command[0].c_str(), as_pointers(words).data(), as_pointers(variables).data());
+  return errno;
+}
+
+Result<int> start_target(const std::vector<std::string>& command,
+                         const TargetEnvironment& environment, const RecorderSignals& signals,
+                         TargetGroup group) {
   HEAPTAPE_ASSIGN_OR_RETURN(Pipe exec_error, open_pipe());
   const int pid = fork();
   if (pid < 0) return base::os_error("cannot start '" + command[0] + "'", errno);
   if (pid == 0) {
     signals.restore_in_child();
     if (group == TargetGroup::kOwn) setpgid(0, 0);
-    execvpe(argv[0], argv.data(), envp.data());
-    const int failure = errno;
+    const int failure = execute(command, environment);
     [[maybe_unused]] const ssize_t told = write(exec_error.in.get(), &failure, sizeof failure);
     _exit(127);
   }
@@ -94,9 +95,12 @@ Result<int> start_target(const std::vector<std::string>& command,
   return base::os_error("cannot run '" + command[0] + "'", failure);
 }
 
-std::optional<TargetEnd> poll_target(int pid) {
+std::optional<TargetEnd> poll_target(const Target& target) {
+  if (!target.is_our_child) {  // another has adopted us
+    return getppid() != target.pid ? std::optional(TargetEnd{.status = -1}) : std::nullopt;
+  }
   int status = 0;
-  if (waitpid(pid, &status, WNOHANG) != pid) return std::nullopt;
+  if (waitpid(target.pid, &status, WNOHANG) != target.pid) return std::nullopt;
   if (WIFSIGNALED(status)) return TargetEnd{true, WTERMSIG(status)};
   return TargetEnd{false, WEXITSTATUS(status)};
 }
@@ -114,7 +118,7 @@ std::optional<TargetEnd> wait_for_target(int pid, TargetGroup group) {
   constexpr int kLookMs = 100;  // where no descriptor is left for signals
   auto signals = SignalForwarder::open();
   for (;;) {
-    if (const auto end = poll_target(pid)) return *end;
+    if (const auto end = poll_target({.pid = pid})) return *end;
     reap_orphans(pid);  // that came to us before the recording ended
     pollfd wait{signals.ok() ? signals->descriptor() : -1, POLLIN, 0};
     poll(&wait, 1, signals.ok() ? -1 : kLookMs);

@@ -14,20 +14,35 @@ namespace heaptape::recorder {
 // reach.
 enum class TargetGroup : uint8_t { kOurs, kOwn };
 
-// Starts `command` with the preload library and the session in its environment and everything else
-// as our caller has it. Returns its pid; an error when the program cannot be executed.
+struct Target {
+  int pid = 0;
+  bool is_our_child = true;  // else our parent: recorder/collector/background.h
+};
+
+// What makes a program one that is recorded.
+struct TargetEnvironment {
+  std::string preload_library;  // its path
+  std::string session_value;    // of kSessionVariable
+};
+
+// Executes `command` in this process, with that in its environment and everything else as our
+// caller has it. Returns the number of the error if it cannot.
+int execute(const std::vector<std::string>& command, const TargetEnvironment& environment);
+
+// Starts `command` in a child of ours. Returns its pid; an error when the program cannot be
+// executed.
 base::Result<int> start_target(const std::vector<std::string>& command,
-                               const std::string& preload_library, const std::string& session_value,
-                               const RecorderSignals& signals, TargetGroup group);
+                               const TargetEnvironment& environment, const RecorderSignals& signals,
+                               TargetGroup group);
 
 // How a program ended, from wait(2).
 struct TargetEnd {
   bool signalled = false;
-  int status = 0;  // exit status, or number of the signal
+  int status = 0;  // exit status, or number of the signal; -1 of a parent: nobody told us
 };
 
-// How the child `pid` ended; nothing while it runs.
-std::optional<TargetEnd> poll_target(int pid);
+// How the target ended; nothing while it runs.
+std::optional<TargetEnd> poll_target(const Target& target);
 
 // Takes the ends of our children but `target`: of orphans, where we are their reaper. Whether a
 // child is left.

@@ -15,11 +15,15 @@
 #include "recorder/interposer/environment.h"
 #include "recorder/interposer/patience.h"
 #include "recorder/interposer/recorder_process.h"
+#include "recorder/ring/control_message.h"
 #include "recorder/ring/handshake.h"
 #include "recorder/ring/raw_syscall.h"
 
 namespace heaptape::recorder {
 namespace {
+
+// It may have all its backlog to write.
+constexpr uint32_t kPatienceForTapesMs = 30'000;
 
 // Where the recorder is, and the word that it asks for.
 struct Rendezvous {
@@ -97,7 +101,9 @@ class Descriptors {
 // however many signals arrive.
 class Connection {
  public:
-  Connection() : socket_(raw_syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {}
+  explicit Connection(uint32_t patience_ms = kLongPatienceMs)
+      : socket_(raw_syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)),
+        end_ns_(kernel_clock_ns() + uint64_t{patience_ms} * 1'000'000) {}
   ~Connection() {
     if (socket_ >= 0) raw_syscall(SYS_close, socket_);
   }
@@ -159,7 +165,7 @@ class Connection {
   }
 
   const long socket_;
-  const uint64_t end_ns_ = kernel_clock_ns() + uint64_t{kLongPatienceMs} * 1'000'000;
+  const uint64_t end_ns_;
   bool is_heard_ = false;
 };
 
@@ -248,6 +254,20 @@ uint32_t fetch_spare_pools(PoolView* pools, uint32_t count) {
     pools[got++] = {static_cast<char*>(page), answer.numbers[i], rings};
   }
   return got;
+}
+
+void finish_recording(uint32_t pid) {
+  const ControlMessage message{.magic = kControlMagic,
+                               .verb = ControlVerb::kEnd,
+                               .client_pid = pid,
+                               .target = {.pid = pid},
+                               .name_bytes = 0,
+                               .unused = 0,
+                               .name = {}};
+  Connection connection(kPatienceForTapesMs);
+  ControlReply reply{};
+  Descriptors none;
+  if (connection.open() && connection.say(message)) connection.hear(reply, none);
 }
 
 }  // namespace heaptape::recorder

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-COMMANDS = ["record", "ctl", "info", "verify"]
+COMMANDS = ["record", "exec", "ctl", "info", "verify"]
 build = None
 
 

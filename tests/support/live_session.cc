@@ -115,7 +115,7 @@ Taped LiveSession::collect_until_end(int target, const recorder::RestWatcher& re
   recorder::CollectorOptions options{tape_path(), {"program"}};
   options.rest_watcher = rest_watcher;
   recorder::Collector collector(*memory_, *handshakes_, std::move(options));
-  const recorder::Recording recording = collector.run(target);
+  const recorder::Recording recording = collector.run({.pid = target});
   EXPECT_TRUE(recording.failures.empty());
   return read_taped(tape_path());
 }

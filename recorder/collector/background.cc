@@ -1,0 +1,140 @@
+#include "recorder/collector/background.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <string_view>
+#include <system_error>
+#include <thread>
+
+#include "recorder/collector/recorder_signals.h"
+
+namespace heaptape::recorder {
+namespace {
+
+using base::Result;
+
+// Of a TargetEnvironment: two texts, each ended by a 0.
+using Message = std::array<char, PATH_MAX + 256>;
+
+// Bytes that came, in whole; 0: nobody is there any more.
+template <typename Content>
+size_t receive(int socket, Content& content) {
+  ssize_t got;
+  do {
+    got = recv(socket, &content, sizeof content, 0);
+  } while (got < 0 && errno == EINTR);
+  return got > 0 ? static_cast<size_t>(got) : 0;
+}
+
+TargetEnvironment parse(const Message& message, size_t bytes) {
+  const std::string_view text(message.data(), bytes);
+  const size_t end = text.find('\0');
+  const std::string_view rest = text.substr(end + 1);
+  return {std::string(text.substr(0, end)), std::string(rest.substr(0, rest.find('\0')))};
+}
+
+void close_range_of(int first, int last) {
+  if (first <= last) syscall(SYS_close_range, first, last, 0);
+}
+
+// What a supervisor gave the program is not the recorder's: sockets, locks, standard output, which
+// somebody may read to its end.
+void leave_descriptors(int kept) {
+  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null >= 0) {
+    dup2(null, STDIN_FILENO);
+    dup2(null, STDOUT_FILENO);
+  }
+  close_range_of(STDERR_FILENO + 1, kept - 1);
+  close_range_of(kept + 1, INT_MAX);
+}
+
+// In a thread that was made since: clone(2) leaves the C library with the parent's thread id, which
+// some locks compare.
+[[noreturn]] void be_recorder(Background& background,
+                              const std::function<int(Background& background)>& record) {
+  int code = 0;
+  const auto run = [&] { code = record(background); };
+  try {
+    std::thread(run).join();
+  } catch (const std::system_error&) {
+    run();  // says that there can be no more threads
+  }
+  _exit(code);
+}
+
+}  // namespace
+
+Result<Target> Background::start_parent(const TargetEnvironment& environment) {
+  std::string text = environment.preload_library;
+  text += '\0';
+  text += environment.session_value;
+  text += '\0';
+  if (text.size() > sizeof(Message)) return base::os_error("cannot preload", ENAMETOOLONG);
+  int failure = 0;
+  if (send(parent_.get(), text.data(), text.size(), MSG_NOSIGNAL) < 0) {
+    return base::os_error("cannot run '" + command_ + "'", errno);
+  }
+  if (receive(parent_.get(), failure) != 0) {
+    return base::os_error("cannot run '" + command_ + "'", failure);
+  }
+  parent_.reset();
+  return Target{.pid = parent_pid_, .is_our_child = false};
+}
+
+void Background::wait_for_parent() const {
+  constexpr timespec kLongest{60, 0};  // should the signal be lost
+  sigset_t end;
+  sigemptyset(&end);
+  sigaddset(&end, SIGCHLD);
+  while (getppid() == parent_pid_) sigtimedwait(&end, nullptr, &kLongest);
+}
+
+Result<int> exec_recorded(const std::vector<std::string>& command,
+                          const std::function<int(Background& background)>& record) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    return base::os_error("cannot make a socket for the recorder", errno);
+  }
+  base::Descriptor ours(ends[0]);
+  base::Descriptor recorders(ends[1]);
+  const int pid = getpid();
+  constexpr unsigned long kNoSignalAtItsEnd = 0;
+  const long child = syscall(SYS_clone, kNoSignalAtItsEnd, nullptr, nullptr, nullptr, nullptr);
+  if (child < 0) return base::os_error("cannot start the recorder", errno);
+  if (child == 0) {
+    ours.reset();
+    setsid();
+    prctl(PR_SET_PDEATHSIG, SIGCHLD);
+    signal(SIGPIPE, SIG_IGN);
+    const sigset_t set = recorder_signals();
+    pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    leave_descriptors(recorders.get());
+    Background background(std::move(recorders), command[0], pid);
+    be_recorder(background, record);
+  }
+  recorders.reset();
+  Message message;
+  if (const size_t bytes = receive(ours.get(), message); bytes != 0) {
+    const int failure = execute(command, parse(message, bytes));
+    send(ours.get(), &failure, sizeof failure, MSG_NOSIGNAL);
+  }
+  int status = 0;
+  while (waitpid(static_cast<int>(child), &status, __WCLONE) < 0 && errno == EINTR) {
+  }
+  constexpr int kKilled = 2;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : kKilled;
+}
+
+}  // namespace heaptape::recorder
