@@ -31,7 +31,8 @@ struct RecordCommandOptions {
 // status or signal. Returns only if the recording could not begin. Prints only to standard error:
 // errors and, on a terminal, a note and a list of the tapes.
 int run_record(const RecordCommandOptions& options, Console& console);
-// Becomes the program, which a process behind it records. Returns only if it cannot.
+// Executes the program in this process; a child in the background records it. Returns an exit code
+// only if the program did not run.
 int run_exec(const RecordCommandOptions& options, Console& console);
 
 struct CtlOptions {

@@ -24,6 +24,7 @@ std::optional<ControlVerb> verb_of(const std::string& word) {
   if (word == "status") return ControlVerb::kStatus;
   if (word == "flush") return ControlVerb::kFlush;
   if (word == "stop") return ControlVerb::kStop;
+  if (word == "start") return ControlVerb::kStart;
   return std::nullopt;
 }
 
@@ -36,7 +37,7 @@ std::string misuse(const CtlOptions& options) {
   const auto verb = verb_of(options.verb);
   if (!verb) {
     return "ctl has no action '" + options.verb +
-           "': type `heaptape ctl PID mark NAME`, or status, flush or stop, the pid first";
+           "': type `heaptape ctl PID mark NAME`, or start, status, flush or stop, the pid first";
   }
   if (*verb == ControlVerb::kMark && options.name.empty()) {
     return "a mark has a name: type `heaptape ctl " + options.target + " mark NAME`";
@@ -95,6 +96,7 @@ int run_ctl(const CtlOptions& options, Console& console) {
   } else {
     const char* const done = stops                               ? "stopped: "
                              : order.verb == ControlVerb::kFlush ? "flushed: "
+                             : reply->totals.awaits_start != 0   ? "waits for its start: "
                                                                  : "recording: ";
     console.out() << done << totals_text(reply->totals) << "\n";
   }

@@ -1,4 +1,3 @@
-#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -164,6 +163,10 @@ void note_rest(const recorder::Recording& recording, const recorder::RecordOptio
   const bool is_whole = recording.end == recorder::RecordingEnd::kOfProgram ||
                         recording.end == recorder::RecordingEnd::kRequest;
   if (recording.manifest.processes.empty()) return;  // report() said it
+  if (!recording.has_started) {
+    console.print_error("the recording ended " + end_text(recording.end, options.bounds) +
+                        ", before its start: its tapes have no calls");
+  }
   if (running.empty() && recording.target_end && is_whole) return;
   std::string text = "the recording ended " + end_text(recording.end, options.bounds);
   for (size_t i = 0; i < running.size() && i < kMostNamed; ++i) {
@@ -202,9 +205,8 @@ std::string free_tape_path(const std::string& program) {
   return path;
 }
 
-// Gives a recording the name of its tape, and checks its bounds. Prints the sentence if it cannot
-// be.
-bool prepare(recorder::RecordOptions& options, Console& console) {
+// Checks the bounds and chooses the tape's path. On failure prints why, and returns false.
+bool resolve_tape_path(recorder::RecordOptions& options, Console& console) {
   if (options.bounds.tape_bytes < recorder::kLeastTapeBound) {
     console.print_error("--max-size must be at least " +
                         base::bytes_text(recorder::kLeastTapeBound) +
@@ -220,12 +222,13 @@ bool prepare(recorder::RecordOptions& options, Console& console) {
     return false;
   }
   options.tape_path = *path;
+  options.session.awaits_start |= options.start_after_ns != UINT64_MAX;
   return true;
 }
 
 // All that is said about a recording that has ended, also to those who asked for its end.
-void tell(const recorder::Recording& recording, const recorder::RecordOptions& options,
-          Console& console) {
+void report_end(const recorder::Recording& recording, const recorder::RecordOptions& options,
+                Console& console) {
   report(recording, options, console);
   recorder::tell_stopped(recording);
   note_rest(recording, options, console);
@@ -235,7 +238,7 @@ void tell(const recorder::Recording& recording, const recorder::RecordOptions& o
 
 int run_record(const RecordCommandOptions& given, Console& console) {
   recorder::RecordOptions options = given.record;
-  if (!prepare(options, console)) return kExitUnusable;
+  if (!resolve_tape_path(options, console)) return kExitUnusable;
   std::optional<Progress> progress;
   if (!given.is_live) {
     options.rest_watcher = [&](double share) {
@@ -248,7 +251,7 @@ int run_record(const RecordCommandOptions& given, Console& console) {
       given.is_live ? record_live(options, signals) : recorder::record(options, signals);
   progress.reset();
   if (!recording.ok()) return console.fail(recording.error());
-  tell(*recording, options, console);
+  report_end(*recording, options, console);
   const bool is_left =
       recording->is_interrupted && (options.detaches_on_interrupt || !recording->target_end);
   if (is_left) return kExitDone;
@@ -261,16 +264,15 @@ int run_record(const RecordCommandOptions& given, Console& console) {
 
 int run_exec(const RecordCommandOptions& given, Console& console) {
   recorder::RecordOptions options = given.record;
-  if (!prepare(options, console)) return kExitUnusable;
+  if (!resolve_tape_path(options, console)) return kExitUnusable;
   const auto in_background = [&](recorder::Background& background) {
     options.background = &background;
     {
       const recorder::RecorderSignals signals;
       const auto recording = recorder::record(options, signals);
       if (!recording.ok()) return console.fail(recording.error());
-      tell(*recording, options, console);
+      report_end(*recording, options, console);
     }
-    malloc_trim(0);
     background.wait_for_parent();
     return kExitDone;
   };

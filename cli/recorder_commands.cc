@@ -69,8 +69,13 @@ void set_stacks(const std::string& text, recorder::SessionOptions& options) {
       mode == "fp" ? recorder::Unwinding::kFramePointers : recorder::Unwinding::kTables;
 }
 
-// Where the recording ends though the program goes on.
-void add_bounds(CLI::App* command, recorder::RecordingBounds& bounds) {
+// When the recording begins and ends, other than with the program.
+void add_interval(CLI::App* command, recorder::RecordOptions& options) {
+  command->add_flag("--paused", options.session.awaits_start,
+                    "record nothing until `heaptape ctl PID start`");
+  add_time(command, "--start-after", options.start_after_ns,
+           "record nothing for so long, or until `heaptape ctl PID start`");
+  recorder::RecordingBounds& bounds = options.bounds;
   add_time(command, "--duration", bounds.duration_ns,
            "end the recording after this time; the program runs on");
   add_count(command, "--max-events", bounds.calls, {.least = 1},
@@ -105,7 +110,7 @@ void add_tape_options(CLI::App* command, recorder::RecordOptions& options,
   add_size(command, "--backlog", options.backlog_bytes,
            "memory for recorded calls that are not on a tape yet; when it is full, --on-full says "
            "what happens (default 256MiB)");
-  add_bounds(command, options.bounds);
+  add_interval(command, options);
 }
 
 void add_stacks(CLI::App* command, const std::shared_ptr<RecordCommandOptions>& given) {
@@ -156,8 +161,8 @@ void add_exec(CLI::App& app, Request& request) {
   auto given = std::make_shared<RecordCommandOptions>();
   recorder::RecordOptions& options = given->record;
   options.waits_for_all = true;
-  CLI::App* command =
-      app.add_subcommand("exec", "Become a command, for services: a process behind it records it");
+  CLI::App* command = app.add_subcommand(
+      "exec", "Run a service under its own pid, and record it from the background");
   add_tape_options(command, options, "the command");
   add_choice<bool>(command, "--wait", options.waits_for_all, {{"target", false}, {"all", true}},
                    "when to end the recording: at the end of the command, or of all its recorded "
@@ -167,14 +172,14 @@ void add_exec(CLI::App& app, Request& request) {
   command->footer(
       "Example: heaptape exec -o '/var/log/tapes/%n.%t.tape' -- ./server --flags\n"
       "The command has the pid that was started, as supervisors expect. The recorder\n"
-      "ignores signals, and ends by itself; `heaptape ctl PID stop` ends the recording.");
+      "ignores SIGTERM and ends by itself; `heaptape ctl PID stop` ends the recording.");
   request.set_by(command, given, run_exec);
 }
 
 void add_ctl(CLI::App& app, Request& request) {
   auto options = std::make_shared<CtlOptions>();
   CLI::App* command = app.add_subcommand(
-      "ctl", "Steer a recording while it runs: mark a moment, look, flush, stop");
+      "ctl", "Steer a recording while it runs: start it, mark a moment, look, flush, stop");
   command
       ->add_option("target", options->target,
                    "the pid of a recorded process, or the tape that -o named")
@@ -182,10 +187,11 @@ void add_ctl(CLI::App& app, Request& request) {
       ->option_text("PID|TAPE");
   command
       ->add_option("verb", options->verb,
-                   "mark: put a mark on the tape of PID; status: show what is recorded; flush: put "
-                   "all calls so far into the files; stop: end the recording, the program runs on")
+                   "mark: put a mark on the tape of PID; start: begin a recording that waits for "
+                   "it; status: show what is recorded; flush: put all calls so far into the files; "
+                   "stop: end the recording, the program runs on")
       ->required()
-      ->option_text("mark|status|flush|stop");
+      ->option_text("mark|start|status|flush|stop");
   command
       ->add_option("name", options->name,
                    "the name of the moment to mark: letters, digits, '-', '_' and '.'")

@@ -142,6 +142,7 @@ void add_summary(nb::dict& facts, const schema::TapeSummary& summary) {
   facts["failedCalls"] = summary.failed;
   add_threads(facts, summary);
   facts["durationNs"] = summary.duration_ns;
+  facts["lateNs"] = summary.late_ns;
   facts["endReason"] = schema::describe(summary.end_reason);
   facts["endStatus"] = summary.end_status;
   add_losses(facts, summary.losses);

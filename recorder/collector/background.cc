@@ -1,6 +1,7 @@
 #include "recorder/collector/background.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -16,8 +17,6 @@
 #include <string_view>
 #include <system_error>
 #include <thread>
-
-#include "recorder/collector/recorder_signals.h"
 
 namespace heaptape::recorder {
 namespace {
@@ -48,8 +47,8 @@ void close_range_of(int first, int last) {
   if (first <= last) syscall(SYS_close_range, first, last, 0);
 }
 
-// What a supervisor gave the program is not the recorder's: sockets, locks, standard output, which
-// somebody may read to its end.
+// The recorder must not hold what the supervisor opened for the program: sockets, locks, a standard
+// output whose reader waits for its end.
 void leave_descriptors(int kept) {
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null >= 0) {
@@ -60,7 +59,16 @@ void leave_descriptors(int kept) {
   close_range_of(kept + 1, INT_MAX);
 }
 
-// In a thread that was made since: clone(2) leaves the C library with the parent's thread id, which
+// Signals that a supervisor sends to all of a service, such as SIGABRT of a watchdog, are not for
+// the recorder. Those of its own mistakes are.
+void block_signals() {
+  sigset_t set;
+  sigfillset(&set);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&set, fault);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+// Runs in a new thread: after a bare clone(2) the C library still has the parent's thread id, which
 // some locks compare.
 [[noreturn]] void be_recorder(Background& background,
                               const std::function<int(Background& background)>& record) {
@@ -94,7 +102,8 @@ Result<Target> Background::start_parent(const TargetEnvironment& environment) {
 }
 
 void Background::wait_for_parent() const {
-  constexpr timespec kLongest{60, 0};  // should the signal be lost
+  constexpr timespec kLongest{1, 0};  // Linux checks whether the parent may signal us
+  malloc_trim(0);
   sigset_t end;
   sigemptyset(&end);
   sigaddset(&end, SIGCHLD);
@@ -118,8 +127,7 @@ Result<int> exec_recorded(const std::vector<std::string>& command,
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGCHLD);
     signal(SIGPIPE, SIG_IGN);
-    const sigset_t set = recorder_signals();
-    pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    block_signals();
     leave_descriptors(recorders.get());
     Background background(std::move(recorders), command[0], pid);
     be_recorder(background, record);
@@ -133,8 +141,9 @@ Result<int> exec_recorded(const std::vector<std::string>& command,
   int status = 0;
   while (waitpid(static_cast<int>(child), &status, __WCLONE) < 0 && errno == EINTR) {
   }
-  constexpr int kKilled = 2;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : kKilled;
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  return base::Error::target("the recorder was killed by signal " +
+                             std::to_string(WTERMSIG(status)) + " before the program could start");
 }
 
 }  // namespace heaptape::recorder

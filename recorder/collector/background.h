@@ -19,27 +19,29 @@
 
 namespace heaptape::recorder {
 
-// In the recorder's process. It is in a session of its own, takes no signal, gets SIGCHLD when the
-// program ends, and has standard error of all descriptors of its parent.
+// In the recorder's process. It is in a session of its own, with all signals blocked, gets SIGCHLD
+// when the program ends, unless that has changed its user, and has standard error of all
+// descriptors of its parent.
 class Background {
  public:
+  // `parent`: a connected socket, from now on owned.
   Background(base::Descriptor parent, std::string command, int parent_pid)
       : parent_(std::move(parent)), command_(std::move(command)), parent_pid_(parent_pid) {}
 
   // Lets the parent become the program. An error if that cannot be executed. Once.
   base::Result<Target> start_parent(const TargetEnvironment& environment);
-  // Waits for the end of the program.
+  // Gives memory back and waits for the end of the program, which may take weeks.
   void wait_for_parent() const;
 
  private:
-  base::Descriptor parent_;  // a socket
+  base::Descriptor parent_;
   const std::string command_;
   const int parent_pid_;
 };
 
 // Becomes `command`, recorded by a new process that runs record() and ends with the code that it
 // returns. Returns that code if the command was not executed: then record() has said why. An error
-// if there is no other process. The caller has one thread.
+// if there is no such process, or it was killed. The caller has one thread.
 base::Result<int> exec_recorded(const std::vector<std::string>& command,
                                 const std::function<int(Background& background)>& record);
 

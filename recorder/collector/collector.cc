@@ -23,7 +23,10 @@ constexpr uint64_t kMaxSleepNs = 10 * base::kMillisecondNs;
 constexpr uint64_t kCheckEveryNs = 5 * base::kMillisecondNs;
 // Calls of a process between two looks at all else: a fraction of a millisecond.
 constexpr uint64_t kSliceCalls = 8192;
-constexpr uint64_t kLookForUsersEveryNs = 50 * base::kMillisecondNs;
+// Between two looks at /proc, which takes some milliseconds: more and more, while what uses the
+// session stays unrecorded.
+constexpr uint64_t kMinUsersWaitNs = 50 * base::kMillisecondNs;
+constexpr uint64_t kMaxUsersWaitNs = 1000 * base::kMillisecondNs;
 constexpr uint64_t kSweepEveryNs = 100 * base::kMillisecondNs;
 // Rings trimmed in one sweep: few, because nothing is drained meanwhile.
 constexpr uint32_t kMostTrims = 32;
@@ -82,7 +85,10 @@ Recording Collector::run(const Target& target) {
     if (!backlog_.is_half_full()) niceness_.lower();
     answer_requests();
     for (const auto& [slot, process] : table_.processes()) {
-      process->sample_if_due(now_ns, table_.processes().size(), proc_reader_);
+      // Before the start, malloc's part of a process cannot be told from others.
+      if (!awaits_start()) {
+        process->sample_if_due(now_ns, table_.processes().size(), proc_reader_);
+      }
       process->save_if_due(now_ns);
     }
     const bool is_check_due = now_ns >= next_check_ns_;
@@ -92,6 +98,7 @@ Recording Collector::run(const Target& target) {
       next_check_ns_ = now_ns + kCheckEveryNs;
     }
     if (is_check_due || was_woken) look_for_ends();
+    if (awaits_start() && now_ns - begin_ns_ >= options_.start_after_ns) start(now_ns);
     note_bounds(now_ns);
     sweep_if_due(now_ns);
     if (options_.watcher && gauge_.is_due(now_ns)) options_.watcher(gauge_.read(table_, now_ns));
@@ -121,7 +128,9 @@ Recording Collector::run(const Target& target) {
           std::move(still_running_),
           std::move(stops_),
           outcome,
-          totals()};
+          totals(),
+          is_interrupted_,
+          !awaits_start()};
 }
 
 // What is left up to `cut` when the program has ended.
@@ -192,18 +201,23 @@ bool Collector::answer(ControlRequest& request) {
     return true;
   }
   if (request.cut == 0) return false;
-  if (!request.is_of_this_recording || (is_mark && process == nullptr)) {
+  const bool is_strange_end = request.verb == ControlVerb::kEnd && request.pid != target_pid_;
+  if (!request.is_of_this_recording || is_strange_end || (is_mark && process == nullptr)) {
     reply(request, ControlOutcome::kUnknownTarget, {});
     return true;
   }
-  if (is_mark) {
+  if (request.verb == ControlVerb::kStart) {
+    const bool is_new = awaits_start();
+    if (is_new) start(request.now_ns);
+    reply(request, is_new ? ControlOutcome::kDone : ControlOutcome::kNothingToDo, totals());
+  } else if (is_mark) {
     const auto mark = process->add_mark(request.name, request.cut, request.now_ns);
     if (!mark) return false;
     reply(request, ControlOutcome::kDone, totals(), &*mark);
   } else if (is_stop(request)) {
-    const bool is_end = request.verb == ControlVerb::kEnd && request.pid == target_pid_;
-    if (is_end && !end_) end_ = TargetEnd{.status = -1};
-    if (!stop_) stop_ = is_end ? RecordingEnd::kOfProgram : RecordingEnd::kRequest;
+    announces_end_ |= request.verb == ControlVerb::kEnd;
+    if (announces_end_ && !end_) end_ = TargetEnd{.status = -1};
+    if (!stop_) stop_ = announces_end_ ? RecordingEnd::kOfProgram : RecordingEnd::kRequest;
     stops_.push_back(std::move(request));
   } else if (request.verb == ControlVerb::kFlush) {
     const Flushed flushed = flush(request.cut);
@@ -245,12 +259,20 @@ RecordingTotals Collector::totals() const {
   ProcessTotals sum = table_.ended();
   for (const auto& [slot, process] : table_.processes()) sum.add(process->totals());
   return {.time_ns = base::monotonic_ns() - begin_ns_,
+          .awaits_start = awaits_start() ? uint64_t{1} : uint64_t{0},
           .processes = table_.processes().size(),
           .ended_processes = table_.ended().processes,
           .calls = sum.calls,
           .lost = sum.troubles.lost,
           .tape_bytes = table_.written().bytes,
           .backlog_bytes = backlog_.bytes()};
+}
+
+// Each call that begins from now on is recorded.
+void Collector::start(uint64_t now_ns) {
+  begin_ns_ = now_ns;
+  table_.note_start(now_ns);
+  session_.board().awaits_start = 0;
 }
 
 void Collector::interrupt() {
@@ -270,9 +292,12 @@ void Collector::look_for_ends() {
   if (!options_.waits_for_all) return;
   if (target_.is_our_child) {
     has_others_ = reap_orphans(end_ ? 0 : target_.pid);
-  } else if (end_ && table_.processes().empty() && base::monotonic_ns() >= next_users_ns_) {
+  } else if (!table_.processes().empty()) {
+    users_wait_ns_ = kMinUsersWaitNs;
+  } else if (const uint64_t now_ns = base::monotonic_ns(); end_ && now_ns >= next_users_ns_) {
     has_others_ = options_.has_users();
-    next_users_ns_ = base::monotonic_ns() + kLookForUsersEveryNs;
+    next_users_ns_ = now_ns + users_wait_ns_;
+    users_wait_ns_ = std::clamp(2 * users_wait_ns_, kMinUsersWaitNs, kMaxUsersWaitNs);
   }
 }
 
@@ -280,7 +305,8 @@ void Collector::note_bounds(uint64_t now_ns) {
   if (stop_) return;
   if (is_interrupted_) {
     stop_ = RecordingEnd::kInterrupt;
-  } else if (now_ns - std::min(now_ns, begin_ns_) >= options_.bounds.duration_ns) {
+  } else if (!awaits_start() &&
+             now_ns - std::min(now_ns, begin_ns_) >= options_.bounds.duration_ns) {
     stop_ = RecordingEnd::kDuration;
   } else if (is_full()) {
     stop_ = end_of_full();
@@ -349,27 +375,34 @@ void Collector::sleep_until_needed() {
   syscall(SYS_futex, &is_woken_, FUTEX_WAIT_PRIVATE, 0, &limit, nullptr, 0);
 }
 
-// Where a bound drops the rest, a process that has calls left is left like one that runs on: its
-// tape lacks them.
 void Collector::finish_all(uint64_t cut) {
   if (!drops_rest_) table_.adopt_claims();
   while (!table_.processes().empty()) {
     const auto& [slot, process] = *table_.processes().begin();
-    const bool is_ended_target = end_ && process->is(target_pid_);
-    const bool has_ended = is_ended_target || process->was_replaced() || process->is_gone();
-    if (!has_ended) still_running_.push_back(process->traits().identity);
-    if (!has_ended || (drops_rest_ && process->merge().has_rounds())) {
-      table_.leave(slot, drops_rest_ ? ProcessTable::kNothingMore : cut);
-    } else if (process->was_replaced()) {
-      table_.end(slot, schema::EndReason::kReplaced, 0);
-    } else if (is_ended_target) {
-      table_.end(slot, reason_of(*end_), end_->status);
-    } else {
-      table_.end(slot, schema::EndReason::kExited, -1);
-    }
+    finish_process(slot, *process, cut);
   }
   unrecorded_.collect(session_);
   table_.wait_for_tapes();
+}
+
+// Where a bound drops the rest, a process that has calls left is left like one that runs on: its
+// tape lacks them.
+void Collector::finish_process(SlotId slot, const RecordedProcess& process, uint64_t cut) {
+  const bool is_target = process.is(target_pid_);
+  const bool is_ending = announces_end_ && is_target;
+  const bool is_ended_target = end_ && is_target && !is_ending;
+  const bool has_ended = is_ended_target || process.was_replaced() || process.is_gone();
+  if (!has_ended && !is_ending) still_running_.push_back(process.traits().identity);
+  if (!has_ended || (drops_rest_ && process.merge().has_rounds())) {
+    table_.leave(slot, drops_rest_ ? ProcessTable::kNothingMore : cut,
+                 is_ending ? schema::EndReason::kExited : schema::EndReason::kRecordingStopped);
+  } else if (process.was_replaced()) {
+    table_.end(slot, schema::EndReason::kReplaced, 0);
+  } else if (is_ended_target) {
+    table_.end(slot, reason_of(*end_), end_->status);
+  } else {
+    table_.end(slot, schema::EndReason::kExited, -1);
+  }
 }
 
 }  // namespace heaptape::recorder

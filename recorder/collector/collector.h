@@ -31,9 +31,9 @@ using RestWatcher = std::function<void(double share)>;
 // Where a recording ends though its program goes on. They hold for all tapes together; what is left
 // in the rings of a process that ends just then comes on top.
 struct RecordingBounds {
-  uint64_t duration_ns = UINT64_MAX;
-  uint64_t calls = UINT64_MAX;       // some of a batch more may be on the tapes
-  uint64_t tape_bytes = UINT64_MAX;  // at least kLeastTapeBound
+  uint64_t duration_ns = UINT64_MAX;  // since its start
+  uint64_t calls = UINT64_MAX;        // some of a batch more may be on the tapes
+  uint64_t tape_bytes = UINT64_MAX;   // at least kLeastTapeBound
 };
 // Below that, a recording would end before its first chunk is full.
 inline constexpr uint64_t kLeastTapeBound = uint64_t{1} << 20;
@@ -51,10 +51,14 @@ enum class RecordingEnd : uint8_t {
 struct CollectorOptions {
   std::string tape_path;  // of the first process; the others' names are made from it
   std::vector<std::string> command;
+  // If the session awaits its start, the recording begins so long after the program, or when
+  // somebody asks for it.
+  uint64_t start_after_ns = UINT64_MAX;
   RecordingBounds bounds = {};
-  // For all descendants of the program: of a child, this process is their reaper.
+  // For all descendants of the program. Those of a child are adopted by this process.
   bool waits_for_all = false;
-  // Of a target that is our parent: whether a process is left that is, or will be, recorded.
+  // Needed with waits_for_all if the target is our parent: whether a process is left that is, or
+  // will be, recorded. Called in the collector's thread, every 50 ms at most.
   std::function<bool()> has_users = {};
   LiveWatcher watcher = {};  // none: nobody watches
   uint64_t backlog_bytes = Backlog::kDefaultBytes;
@@ -76,7 +80,8 @@ struct Recording {
   std::vector<ControlRequest> stops;           // for tell_stopped(), with what they are told
   ControlOutcome stop_outcome = ControlOutcome::kDone;
   RecordingTotals totals;
-  bool is_interrupted = false;  // a signal was to end it; perhaps it had ended already
+  bool is_interrupted = false;  // a signal asked for the end, perhaps after it
+  bool has_started = true;
 };
 
 // Answers those who asked for the end of the recording: all its files are there now.
@@ -121,6 +126,7 @@ class Collector {
     others_.add(pthread_self());
     for (const pthread_t thread : table_.writer_threads()) others_.add(thread);
     if (options_.watcher) table_.count_sizes();
+    if (awaits_start()) table_.note_start(ProcessTable::kNotStarted);
     table_.before_first_tape(options_.before_first_tape);
   }
 
@@ -145,6 +151,8 @@ class Collector {
   enum class Flushed : uint8_t { kNotYet, kYes, kFailed };
   Flushed flush(uint64_t cut);
   RecordingTotals totals() const;
+  bool awaits_start() const { return session_.board().awaits_start.load() != 0; }
+  void start(uint64_t now_ns);
   void look_for_ends();
   void note_bounds(uint64_t now_ns);
   bool is_over() const;
@@ -155,6 +163,7 @@ class Collector {
   void show_progress();
   void sleep_until_needed();
   void finish_all(uint64_t cut);
+  void finish_process(SlotId slot, const RecordedProcess& process, uint64_t cut);
 
   Pools& pools_;
   const SessionView session_;
@@ -174,12 +183,14 @@ class Collector {
   ProcReader proc_reader_;  // after inner_ and others_, which it uses
   LiveGauge gauge_;
   Target target_;
-  uint32_t target_pid_ = 0;  // 0 when the number may be another's
-  bool has_others_ = true;   // as far as it is looked for: besides the target
+  uint32_t target_pid_ = 0;     // 0 once its tape is finished: it may be another's
+  bool announces_end_ = false;  // the target: it is about to end
+  bool has_others_ = true;      // as far as it is looked for: besides the target
   uint64_t next_users_ns_ = 0;
+  uint64_t users_wait_ns_ = 0;
   std::atomic<uint32_t> is_woken_ = 0;  // a futex; 1: run() is to look why
   std::atomic<bool> is_interrupted_ = false;
-  uint64_t begin_ns_ = 0;  // when run() began
+  uint64_t begin_ns_ = 0;  // when run() began, or its start came
   uint64_t events_ = 0;    // on all tapes
   uint64_t round_ns_ = 0;  // when the last round began
   uint64_t next_check_ns_ = 0;

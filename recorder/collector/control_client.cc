@@ -21,6 +21,7 @@
 #include "base/descriptor.h"
 #include "base/display_text.h"
 #include "recorder/ring/handshake.h"
+#include "schema/tape/event.h"
 
 namespace heaptape::recorder {
 namespace {
@@ -165,6 +166,9 @@ Result<ControlReply> request_control(const ControlOrder& order, int patience_ms,
     }
     if (const auto reply = wait_for_reply(asked, deadline_ns, has_lost_one)) {
       if (reply->outcome == ControlOutcome::kDone) return *reply;
+      if (reply->outcome == ControlOutcome::kNothingToDo) {
+        return Error::usage("the recording of " + target.words + " has begun already");
+      }
       return Error::target("the recorder of " + target.words +
                            " could not write its tapes: its standard error says why");
     }
@@ -185,8 +189,8 @@ Result<ControlReply> request_control(const ControlOrder& order, int patience_ms,
     return Error::usage("none of your recorders is recording to " + target.words);
   }
   return Error::usage("none of your recorders is recording " + target.words +
-                      ": give the pid, as its recorder sees it, of a program that runs under "
-                      "`heaptape record` and has called malloc already");
+                      ": give the pid, as its recorder sees it, of a program that "
+                      "`heaptape record` or `exec` records and that has called malloc already");
 }
 
 }  // namespace heaptape::recorder

@@ -206,13 +206,17 @@ bool HandshakeServer::is_of_this_tape(const ControlTarget& target) const {
 
 void HandshakeServer::note_request(Client client, const ControlMessage& message) {
   const auto peer = peer_of(client.connection.get());
-  const bool may_ask = peer && (peer->uid == 0 || peer->uid == geteuid());
+  const auto pid = peer ? static_cast<uint32_t>(peer->pid) : 0;
+  // A program may have changed its user; it can only end itself.
+  const bool may_ask = message.verb == ControlVerb::kEnd
+                           ? pid != 0 && pid == message.target.pid
+                           : peer && (peer->uid == 0 || peer->uid == geteuid());
   if (!may_ask || message.magic != kControlMagic || message.name_bytes > sizeof message.name) {
     return;
   }
   const std::string_view name(message.name, message.name_bytes);
   if (message.verb == ControlVerb::kMark && !schema::is_mark_name(name)) return;
-  const bool shares_pids = static_cast<uint32_t>(peer->pid) == message.client_pid;
+  const bool shares_pids = pid == message.client_pid;
   const bool is_of_this = is_of_this_tape(message.target);
   const std::lock_guard lock(mutex_);
   if (requests_.size() >= kMaxRequestsWaiting) return;

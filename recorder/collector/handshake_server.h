@@ -27,7 +27,8 @@ namespace heaptape::recorder {
 
 // Guarantees, whoever connects:
 // - Without the token nobody gets descriptors, nor any answer.
-// - Only who runs as the collector's user, or as root, may make requests.
+// - Only who runs as the collector's user, or as root, may make requests; for itself, a process may
+//   announce its end (ControlVerb::kEnd).
 // - No client is waited for: one that says nothing is rejected after a second, or earlier, when
 //   more than 64 are silent: other users' first, then the oldest.
 // - Who a process is has been read from /proc before its answer leaves, so before it runs on.

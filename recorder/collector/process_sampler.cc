@@ -17,14 +17,12 @@
 #include "base/address/pages.h"
 #include "base/address/region_set.h"
 #include "base/output_file.h"
-#include "recorder/ring/session_layout.h"
+#include "recorder/collector/session_memory.h"
 #include "schema/tape/allocator_settings.h"
 #include "schema/tape/manifest.h"
 
 namespace heaptape::recorder {
 namespace {
-
-const std::string kLobbyMapping = std::string("/memfd:") + kLobbyName;
 
 using base::AddressRange;
 
@@ -309,7 +307,7 @@ base::RegionSet stacks_of(const ProcTexts& texts, std::span<const uint64_t> thre
 }
 
 bool has_session(std::string_view maps) {
-  return maps.find(kLobbyMapping) != maps.npos;
+  return maps.find(lobby_mapping()) != maps.npos;
 }
 
 // That of the line with this name at `at`, if it is the whole name.

@@ -180,8 +180,9 @@ void ProcessTable::adopt_process(const Claim& claim) {
   const auto with_stacks =
       handshakes_.code() != nullptr ? RingMerge::WithStacks::kYes : RingMerge::WithStacks::kNo;
   const SessionView& view = pool_of(claim.slot).view();
+  const uint64_t begin_ns = base::monotonic_ns();
   auto merge = std::make_unique<RingMerge>(backlog_, view, static_cast<uint32_t>(claim.slot),
-                                           tape->encoder(), base::monotonic_ns(), with_stacks);
+                                           tape->encoder(), begin_ns, with_stacks);
   if (counts_sizes_) merge->count_sizes();
   if (RecordedProcess* const parent = find_serial(claim.parent_serial)) {
     merge->owners().await_inheritance();
@@ -191,9 +192,9 @@ void ProcessTable::adopt_process(const Claim& claim) {
   manifest_.emplace_back();
   slot_of_serial_.emplace(traits.serial, claim.slot);
   if (traits.pid_is_ours) slot_of_pid_.insert_or_assign(claim.pid, claim.slot);
-  processes_.emplace(claim.slot,
-                     std::make_unique<RecordedProcess>(std::move(tape), std::move(merge),
-                                                       shared(claim.slot), std::move(traits)));
+  processes_.emplace(claim.slot, std::make_unique<RecordedProcess>(
+                                     std::move(tape), std::move(merge), shared(claim.slot),
+                                     std::move(traits), begin_ns));
 }
 
 // Two processes that say they have one pid did not have it at the same time: the owner of an
@@ -257,13 +258,13 @@ void ProcessTable::end(SlotId slot, schema::EndReason reason, int32_t status) {
   has_ended_ = true;
 }
 
-void ProcessTable::leave(SlotId slot, uint64_t cut) {
+void ProcessTable::leave(SlotId slot, uint64_t cut, schema::EndReason reason) {
   RecordedProcess& process = *processes_.at(slot);
   if (cut != kNothingMore) {
     process.merge().drain(cut, base::monotonic_ns());
     process.merge().finish_rounds();
   }
-  finish(process, schema::EndReason::kRecordingStopped, -1);
+  finish(process, reason, -1);
   forget(slot);
 }
 
@@ -302,6 +303,8 @@ void ProcessTable::finish(RecordedProcess& process, schema::EndReason reason, in
   summary.end_reason = reason;
   summary.end_status = status;
   summary.inner_allocators = process.inner_allocators();
+  const uint64_t start_ns = std::min(start_ns_, base::monotonic_ns());
+  summary.late_ns = start_ns - std::min(start_ns, process.begin_ns());
   const RecordedProcess::Traits& traits = process.traits();
   if (traits.code_names != nullptr) {
     traits.code_names->add(process.merge().take_calls_of_no_file());

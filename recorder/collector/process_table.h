@@ -55,9 +55,10 @@ class ProcessTable {
   // adopt_claims() leaves its pool if nobody else is there.
   void end(SlotId slot, schema::EndReason reason, int32_t status);
   // Takes what came up to `cut`, or kNothingMore, and finishes the tape of a process that goes on
-  // without us, or has ended behind a bound. Its slot and rings stay taken.
+  // without us, is about to end, or has ended behind a bound. Its slot and rings stay taken.
   static constexpr uint64_t kNothingMore = 0;
-  void leave(SlotId slot, uint64_t cut);
+  void leave(SlotId slot, uint64_t cut,
+             schema::EndReason reason = schema::EndReason::kRecordingStopped);
 
   // The slots of processes that are dead and have no rounds left. Those may yet show a thread that
   // nobody knew of: they are told to join anew.
@@ -75,6 +76,9 @@ class ProcessTable {
 
   // Calls `act`, if any, before the file of the first tape is made.
   void before_first_tape(std::function<void()> act) { before_first_tape_ = std::move(act); }
+  // The recording awaits its start; it has one. Processes of before are on tapes only since then.
+  static constexpr uint64_t kNotStarted = UINT64_MAX;
+  void note_start(uint64_t now_ns) { start_ns_ = now_ns; }
   // From now on, before the first process, the live sizes of each are counted.
   void count_sizes() { counts_sizes_ = true; }
   // Of the processes whose tapes are finished, or about to be.
@@ -147,6 +151,7 @@ class ProcessTable {
   std::vector<schema::ManifestProcess> manifest_;
   std::vector<std::string> failures_;
   RingMerge::StackCounts stack_counts_;
+  uint64_t start_ns_ = 0;  // of the recording: note_start()
 };
 
 }  // namespace heaptape::recorder

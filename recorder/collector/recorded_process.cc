@@ -40,11 +40,12 @@ void ProcessTotals::add(const ProcessTotals& other) {
 }
 
 RecordedProcess::RecordedProcess(std::unique_ptr<TapeStream> tape, std::unique_ptr<RingMerge> merge,
-                                 ProcessSlot& slot, Traits traits)
+                                 ProcessSlot& slot, Traits traits, uint64_t begin_ns)
     : tape_(std::move(tape)),
       merge_(std::move(merge)),
       slot_(slot),
       traits_(std::move(traits)),
+      begin_ns_(begin_ns),
       code_wanted_(traits_.identity.code.is_partial ? UINT32_MAX : 0),
       title_(schema::title_of(traits_.identity.command_line)) {
   if (!traits_.pid_is_ours || runs_in_valgrind()) return;

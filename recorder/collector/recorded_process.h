@@ -39,7 +39,7 @@ class RecordedProcess {
 
   // `merge` reads the rings of the process in `slot` and writes to `tape`.
   RecordedProcess(std::unique_ptr<TapeStream> tape, std::unique_ptr<RingMerge> merge,
-                  ProcessSlot& slot, Traits traits);
+                  ProcessSlot& slot, Traits traits, uint64_t begin_ns);
 
   RingMerge& merge() { return *merge_; }
   const RingMerge& merge() const { return *merge_; }
@@ -47,6 +47,8 @@ class RecordedProcess {
   const TapeStream& tape() const { return *tape_; }
   const Traits& traits() const { return traits_; }
 
+  // base::monotonic_ns() of the beginning of its tape.
+  uint64_t begin_ns() const { return begin_ns_; }
   ProcessTotals totals() const;
   // Files with allocators inside, as samples have shown so far.
   std::vector<schema::InnerAllocator> inner_allocators() const { return inner_->list(); }
@@ -96,6 +98,7 @@ class RecordedProcess {
   std::unique_ptr<RingMerge> merge_;
   ProcessSlot& slot_;
   const Traits traits_;
+  const uint64_t begin_ns_;
   base::Descriptor pidfd_;     // none: the pid is not ours, or no descriptor was left
   bool was_gone_ = false;      // before we could open it
   uint64_t next_save_ns_ = 0;  // 0: there was nothing to save

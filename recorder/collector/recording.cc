@@ -180,6 +180,9 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
   server->name_tape(options.tape_path);
   const bool is_child = options.background == nullptr;
   const SessionUsers users(memory->files().lobby, server->session_value());
+  const auto has_users = [&] {
+    return options.session.follow != Follow::kNone && users.any();  // else forks have it in vain
+  };
   std::atomic<int> signal_target = SignalForwarder::kNobody;
   std::unique_ptr<Collector> made;
   try {
@@ -187,9 +190,10 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
         *memory, *server,
         CollectorOptions{.tape_path = options.tape_path,
                          .command = options.command,
+                         .start_after_ns = options.start_after_ns,
                          .bounds = options.bounds,
                          .waits_for_all = options.waits_for_all,
-                         .has_users = [&users] { return users.any(); },
+                         .has_users = has_users,
                          .watcher = options.watcher,
                          .backlog_bytes = options.backlog_bytes,
                          .rest_watcher = options.rest_watcher,
@@ -216,7 +220,7 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
                    [&collector] { collector.wake(); }, [&collector] { collector.interrupt(); }});
   Recording recording = collector.run(target);
   services->finish();
-  recording.is_interrupted = collector.is_interrupted();
+  recording.is_interrupted = collector.is_interrupted();  // also since run() returned
   if (adopts) prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);  // for those that run on
   note_unrecorded_processes(memory->pools(), *server, recording.failures);
   return recording;

@@ -1,5 +1,5 @@
-// The collector's second thread: serves handshakes and forwards signals, so that draining never
-// waits for either.
+// The collector's second thread: serves handshakes and forwards signals, or drops them under
+// `heaptape exec`, so that draining never waits for either.
 #pragma once
 
 #include <atomic>

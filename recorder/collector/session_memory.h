@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "base/descriptor.h"
 #include "base/mapping.h"
@@ -24,6 +25,7 @@ struct SessionOptions {
   Unwinding unwinding = Unwinding::kFramePointers;
   uint64_t stack_bytes = 0;  // Board::stack_bytes
   MapCalls map_calls = MapCalls::kRecorded;
+  bool awaits_start = false;  // Board::awaits_start
 };
 
 // What a process that joins maps. They stay the session's.
@@ -72,6 +74,11 @@ class SessionMemory {
   base::Mapping common_;
   Pools pools_;
 };
+
+// The lobby's path in /proc/PID/maps.
+inline std::string lobby_mapping() {
+  return std::string("/memfd:") + kLobbyName;
+}
 
 // TSC where it ticks evenly on all processors, else a counter. docs/decisions/0002-order.md.
 Clock choose_clock();

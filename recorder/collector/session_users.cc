@@ -1,7 +1,6 @@
 #include "recorder/collector/session_users.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -10,8 +9,8 @@
 #include <system_error>
 
 #include "base/output_file.h"
+#include "recorder/collector/session_memory.h"
 #include "recorder/ring/handshake.h"
-#include "recorder/ring/session_layout.h"
 
 namespace heaptape::recorder {
 namespace {
@@ -40,20 +39,22 @@ SessionUsers::SessionUsers(int lobby, const std::string& session_value)
 }
 
 bool SessionUsers::any() const {
-  const std::string own = std::to_string(getpid());
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
-    const std::string name = entry.path().filename();
-    if (is_pid(name) && name != own && uses(entry.path())) return true;
+  // Not getpid(): /proc may be that of another pid namespace.
+  const std::filesystem::path own = std::filesystem::read_symlink("/proc/self", error);
+  if (error) return false;
+  std::filesystem::directory_iterator entry("/proc", error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const std::filesystem::path name = entry->path().filename();
+    if (is_pid(name.native()) && name != own && uses(entry->path())) return true;
   }
   return false;
 }
 
-bool SessionUsers::uses(const std::string& folder) const {
-  const auto maps = base::read_file(folder + "/maps", kMostBytes);
-  const std::string lobby = std::string("/memfd:") + kLobbyName;
-  if (maps.ok() && !inode_.empty() && maps_file(*maps, inode_, lobby)) return true;
-  const auto variables = base::read_file(folder + "/environ", kMostBytes);
+bool SessionUsers::uses(const std::string& directory) const {
+  const auto maps = base::read_file(directory + "/maps", kMostBytes);
+  if (maps.ok() && !inode_.empty() && maps_file(*maps, inode_, lobby_mapping())) return true;
+  const auto variables = base::read_file(directory + "/environ", kMostBytes);
   return variables.ok() && variables->find(variable_) != std::string::npos;
 }
 

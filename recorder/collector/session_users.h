@@ -11,12 +11,12 @@ class SessionUsers {
   SessionUsers(int lobby, const std::string& session_value);
 
   // Whether a process but this one has the session mapped, as a forked child has from its start, or
-  // has it in its environment, as an executed program has until it joins. Looks at all processes of
-  // /proc that we may read: some milliseconds.
+  // has it in its environment, as an executed program has until it joins. Looks at all processes in
+  // /proc that we may read, some 50 us for each. False without /proc.
   bool any() const;
 
  private:
-  bool uses(const std::string& folder) const;
+  bool uses(const std::string& directory) const;
 
   std::string inode_;     // of the lobby, between the spaces of /proc/PID/maps
   std::string variable_;  // as /proc/PID/environ has it

@@ -17,11 +17,11 @@ class SignalForwarder {
 
   // Readable when a signal came, or when a child of ours changed.
   int descriptor() const { return signals_.get(); }
+  static constexpr int kNobody = -1;  // the program gets its own: it is our parent
   // Takes all signals that came and forwards those that are meant for `target`. Whether one came
   // that ends the recording: if `keeps_interrupts`, which a target with a group of its own has, it
-  // is SIGINT, which is then not forwarded; if `target` is 0, any but SIGUSR1 and SIGUSR2. If it is
-  // kNobody, signals are for nobody.
-  static constexpr int kNobody = -1;
+  // is SIGINT, which is then not forwarded; if `target` is 0, any but SIGUSR1 and SIGUSR2. For
+  // kNobody, signals are taken and dropped.
   bool forward_to(int target, bool keeps_interrupts = false);
 
  private:

@@ -24,7 +24,7 @@ using base::Result;
 
 // The caller's environment with the session and the preload library. That library comes first in
 // LD_PRELOAD: its functions must be found before those of a library that was there already.
-std::vector<std::string> with_ours(const TargetEnvironment& ours) {
+std::vector<std::string> make_environment(const TargetEnvironment& ours) {
   const std::string session_prefix = std::string(kSessionVariable) + "=";
   std::string preload = "LD_PRELOAD=" + ours.preload_library;
   std::vector<std::string> environment;
@@ -66,7 +66,7 @@ Result<Pipe> open_pipe() {
 
 int execute(const std::vector<std::string>& command, const TargetEnvironment& environment) {
   std::vector<std::string> words = command;
-  std::vector<std::string> variables = with_ours(environment);
+  std::vector<std::string> variables = make_environment(environment);
   execvpe(command[0].c_str(), as_pointers(words).data(), as_pointers(variables).data());
   return errno;
 }

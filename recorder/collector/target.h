@@ -25,8 +25,8 @@ struct TargetEnvironment {
   std::string session_value;    // of kSessionVariable
 };
 
-// Executes `command` in this process, with that in its environment and everything else as our
-// caller has it. Returns the number of the error if it cannot.
+// Executes `command` in this process, with our caller's environment and `environment`. Returns
+// errno if that fails.
 int execute(const std::vector<std::string>& command, const TargetEnvironment& environment);
 
 // Starts `command` in a child of ours. Returns its pid; an error when the program cannot be
@@ -38,7 +38,7 @@ base::Result<int> start_target(const std::vector<std::string>& command,
 // How a program ended, from wait(2).
 struct TargetEnd {
   bool signalled = false;
-  int status = 0;  // exit status, or number of the signal; -1 of a parent: nobody told us
+  int status = 0;  // exit status, or number of the signal; -1: not known, of a parent
 };
 
 // How the target ended; nothing while it runs.

@@ -111,6 +111,8 @@ void publish_process(SessionView session, const ClaimedSlot& claimed, uint64_t p
   process.unwinding = session.board().unwinding;
   process.sampling.begin(stack_bytes_of(session.board()), own_seed() + slot.serial);
   process.code_map = code_map;
+  process.awaits_start = session.board().awaits_start != 0;
+  if (process.awaits_start) process.owes_settings = true;
   process.slot = &slot;
   process.slot_index = claimed.index;
   process.pid = own_pid();
@@ -217,7 +219,8 @@ uint64_t bytes_until_first_stack() {
 
 // Null before the process has a slot, and after it has left the recording.
 ProcessSlot* counting_slot() {
-  return process.recording && has_own_slot() ? process.slot.load() : nullptr;
+  return process.recording && !process.awaits_start && has_own_slot() ? process.slot.load()
+                                                                      : nullptr;
 }
 
 }  // namespace
@@ -280,6 +283,12 @@ ThreadState* attach_thread(IfNoRing if_no_ring) {
   // The collector must see which threads live by now.
   if (process.stamped()) wake_collector(process.session.lobby());
   return &state;
+}
+
+bool has_started() {
+  if (process.session.board().awaits_start.load(std::memory_order_relaxed) != 0) return false;
+  process.awaits_start = false;
+  return true;
 }
 
 void detach_process() {

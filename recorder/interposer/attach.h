@@ -41,10 +41,12 @@ static_assert(sizeof(ThreadState) == 64);
 struct Process {
   SessionView session;
   std::atomic<bool> recording;  // false before and after the recording
-  uint32_t stack_frames;        // Board::stack_frames
-  Unwinding unwinding;          // Board::unwinding
-  StackSampling sampling;       // by Board::stack_bytes
-  std::atomic<uint8_t> needs;   // RecordNeeds
+  // The recording is to begin later (Board::awaits_start), as far as a thread has noticed.
+  std::atomic<bool> awaits_start;
+  uint32_t stack_frames;       // Board::stack_frames
+  Unwinding unwinding;         // Board::unwinding
+  StackSampling sampling;      // by Board::stack_bytes
+  std::atomic<uint8_t> needs;  // RecordNeeds
   // How many filters and modes that forbid system calls (seccomp(2)) are in force or being
   // requested. If any is, we make no system calls. Threads that have a ring go on without waking
   // the collector; others are not recorded.
@@ -89,6 +91,13 @@ bool has_own_slot();
 // ring. A forked child first joins the session as a process of its own.
 ThreadState* attach_thread(IfNoRing if_no_ring);
 extern ThreadState unusable_state;
+
+// Whether calls are recorded. Two loads while it has begun.
+bool has_started();
+inline bool is_recording() {
+  return process.recording.load(std::memory_order_relaxed) &&
+         (!process.awaits_start.load(std::memory_order_relaxed) || has_started());
+}
 
 // Stops recording in this process, for good.
 void detach_process();

@@ -14,7 +14,7 @@ constexpr long kFirst = 1;
 
 __attribute__((destructor)) void wait_for_tapes() {
   if (raw_syscall(SYS_getpid) != kFirst || process.recorder == 0 || process.quiet != 0) return;
-  if (process.recording) finish_recording(kFirst);
+  if (process.recording) finish_recording();
 }
 
 }  // namespace

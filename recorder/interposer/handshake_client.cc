@@ -256,11 +256,12 @@ uint32_t fetch_spare_pools(PoolView* pools, uint32_t count) {
   return got;
 }
 
-void finish_recording(uint32_t pid) {
+void finish_recording() {
+  constexpr uint32_t kPid = 1;
   const ControlMessage message{.magic = kControlMagic,
                                .verb = ControlVerb::kEnd,
-                               .client_pid = pid,
-                               .target = {.pid = pid},
+                               .client_pid = kPid,
+                               .target = {.pid = kPid},
                                .name_bytes = 0,
                                .unused = 0,
                                .name = {}};

@@ -29,9 +29,9 @@ Joined join_session(const AllocatorFacts& allocator);
 // or is not trusted. Waits, and trusts, as join_session() does.
 uint32_t fetch_spare_pools(PoolView* pools, uint32_t count);
 
-// Tells the recorder of the session that was joined that this process, `pid` as it sees itself, is
-// about to end and takes the recorder with it. Waits until the tapes are complete, for half a
-// minute at most.
-void finish_recording(uint32_t pid);
+// Tells the recorder of the session that was joined that this process, the first of its pid
+// namespace, is about to end and takes the recorder with it. Waits until the tapes are complete,
+// for half a minute at most, and no longer than the recorder lives. Allocates nothing.
+void finish_recording();
 
 }  // namespace heaptape::recorder

@@ -109,7 +109,7 @@ void record(MappingOp op, const void* address, uint64_t bytes, uint64_t detail, 
     if (!is_allocator_prepared()) early_calls.add(call);
     return;
   }
-  if (process.session.board().map_calls == MapCalls::kIgnored) return;
+  if (!is_recording() || process.session.board().map_calls == MapCalls::kIgnored) return;
   const HookScope scope;
   if (scope.nested() || is_in_operator_new(caller.frame)) return;
   thread_local_state.hook |= kAccounted;  // a jump out of here loses no call to malloc

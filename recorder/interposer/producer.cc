@@ -188,6 +188,7 @@ void leave_thread_unrecorded() {
 }
 
 ThreadState* make_room(RecordOf what) {
+  if (process.awaits_start.load(std::memory_order_relaxed) && !has_started()) return nullptr;
   ThreadState* state = find_state();
   if (state == nullptr) {
     if (what == RecordOf::kCall) {
@@ -219,7 +220,7 @@ uint32_t stack_of_hook(uint64_t size, uintptr_t frame) {
 
 void record_whole_allocation(Op op, const void* block, uint64_t size, const uint64_t* alignment,
                              uintptr_t frame) {
-  if (!process.recording.load(std::memory_order_relaxed)) return;
+  if (!is_recording()) return;
   const uint32_t stack = stack_of_hook(size, frame);
   RecordWriter record;
   if (!record.ok()) return;
@@ -232,7 +233,7 @@ void record_whole_allocation(Op op, const void* block, uint64_t size, const uint
 }
 
 void record_whole_release(Op op, const void* block) {
-  if (!process.recording.load(std::memory_order_relaxed)) return;
+  if (!is_recording()) return;
   RecordWriter record;
   if (!record.ok()) return;
   record.put(first_word(op, reinterpret_cast<uint64_t>(block), record.stamped()));
@@ -242,7 +243,7 @@ void record_whole_release(Op op, const void* block) {
 
 void record_whole_resize(Op op, const void* old_block, uint64_t size, const void* block,
                          uint64_t begin_stamp, uintptr_t frame) {
-  if (!process.recording.load(std::memory_order_relaxed)) return;
+  if (!is_recording()) return;
   const uint32_t stack = stack_of_hook(size, frame);
   RecordWriter record;
   if (!record.ok()) return;

@@ -67,7 +67,7 @@ enum class RecordOf : uint8_t {
 };
 
 // Like find_state(), with room for any record in the current segment; null if this one cannot be
-// written. A call is then counted as lost, unless the recording has ended.
+// written. A call is then counted as lost, unless the recording has ended, or not begun.
 [[gnu::cold, gnu::noinline]] ThreadState* make_room(RecordOf what);
 
 // A call's record ends before `head`.

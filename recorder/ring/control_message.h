@@ -25,6 +25,7 @@ enum class ControlVerb : uint32_t {
   kFlush = 3,   // all that was called before the request is in the files, when the reply comes
   kStop = 4,    // ends the recording: when the reply comes, the tapes are complete
   kEnd = 5,     // the same, by the program: it is about to end, and will take the recorder with it
+  kStart = 6,   // begins a recording that waits for it: later calls are recorded
 };
 
 // Which recording is meant: that of a process, or that whose first tape is now the file with this
@@ -49,13 +50,15 @@ static_assert(sizeof(ControlMessage) == 112);
 enum class ControlOutcome : uint32_t {
   kDone = 1,
   kUnknownTarget = 2,
-  kFailed = 3,  // files could not be written
+  kFailed = 3,       // files could not be written
+  kNothingToDo = 4,  // kStart: it has begun
 };
 
 // The figures of a recording, so far.
 struct RecordingTotals {
-  uint64_t time_ns = 0;    // since it began
-  uint64_t processes = 0;  // that are recorded now
+  uint64_t time_ns = 0;       // since it began, or while it waits, since its program did
+  uint64_t awaits_start = 0;  // 1: it waits for kStart
+  uint64_t processes = 0;     // that are recorded now
   uint64_t ended_processes = 0;
   uint64_t calls = 0;  // on the tapes
   uint64_t lost = 0;
@@ -71,6 +74,6 @@ struct ControlReply {
   uint64_t time_ns;  // of a mark: since the recording of the process began
   RecordingTotals totals;
 };
-static_assert(sizeof(ControlReply) == 88);
+static_assert(sizeof(ControlReply) == 96);
 
 }  // namespace heaptape::recorder

@@ -35,7 +35,7 @@ inline constexpr char kBoardName[] = "heaptape-board";
 inline constexpr char kLobbyName[] = "heaptape-lobby";
 inline constexpr char kPoolName[] = "heaptape-pool";
 inline constexpr uint64_t kSessionMagic = 0x316e6f6973736548;  // "Hession1"
-inline constexpr uint32_t kLayoutVersion = 15;
+inline constexpr uint32_t kLayoutVersion = 16;
 
 // Recorded threads of a process alive at one time: as many as Linux gives process ids by default.
 // Fewer if the recorder's limits do not allow for all.
@@ -112,6 +112,7 @@ struct alignas(64) Board {
 
   // Grows while the collector works, at least every 10 ms: a waiting thread sees that it lives.
   alignas(64) std::atomic<uint32_t> progress;
+  std::atomic<uint32_t> awaits_start;  // 1: record nothing yet
 
   // A robust, process-shared pthread mutex that the collector holds while it lives. Its first word
   // is the futex word of get_robust_list(2): when the collector dies, for any reason, the kernel

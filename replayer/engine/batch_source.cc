@@ -42,6 +42,7 @@ BatchSource::BatchSource(schema::TapeReader& tape, uint64_t events, const Replay
       plan_(events, options.samples, options.actions, options.moments),
       resolver_(events),
       facts_(tape.header()) {
+  if (tape.summary()) facts_.note(*tape.summary());
   const auto peak = std::ranges::find(options.moments, "peak", &Moment::name);
   if (peak != options.moments.end()) resolver_.keep_live_after(peak->event);
 }

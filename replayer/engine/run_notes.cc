@@ -201,6 +201,24 @@ void add_steering_notes(const RunFacts& run, const TapeFacts& tape,
   }
 }
 
+// Of a forked child, or a recording that began late.
+std::string unseen_note(const BackendSpec& spec, const TapeFacts& tape) {
+  std::string what;
+  if (tape.late_ns() != 0) {
+    what = "the recording began " + base::duration_text(static_cast<double>(tape.late_ns())) +
+           " after the program: ";
+  } else if (tape.unknown_frees() != 0) {
+    what = base::counted(tape.unknown_frees(), "free") +
+           (tape.unknown_frees() == 1 ? " is of a block" : " are of blocks") +
+           " from before the tape: ";
+  } else {
+    return "";
+  }
+  return what + (spec.kind == allocators::BackendKind::kRecorded
+                     ? "the memory of blocks from before counts as holes"
+                     : "blocks from before are missing here");
+}
+
 uint64_t percent(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0
                     : static_cast<uint64_t>(std::llround(100.0 * static_cast<double>(part) /
@@ -237,6 +255,7 @@ void TapeFacts::note(const SlotResolver& resolver) {
   large_bytes_at_peak_ = live.large_bytes_at_peak();
   large_bytes_at_end_ = live.large_bytes();
   foreign_percent_ = percent(resolver.foreign_releases(), resolver.releases());
+  unknown_frees_ = resolver.skipped().unknown_frees;
 }
 
 KnownResident known_resident(const BackendSpec& spec, const TapeFacts& tape) {
@@ -249,6 +268,9 @@ std::vector<std::string> run_notes(const BackendSpec& spec, const RunFacts& run,
                                    const TapeFacts& tape) {
   using allocators::BackendKind;
   std::vector<std::string> notes;
+  if (spec.kind != BackendKind::kNoop) {
+    if (std::string note = unseen_note(spec, tape); !note.empty()) notes.push_back(std::move(note));
+  }
   const KnownResident resident = known_resident(spec, tape);
   if (resident == KnownResident::kSum) {
     notes.emplace_back(

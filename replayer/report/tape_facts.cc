@@ -72,6 +72,7 @@ void set_summary(wire::TapeFacts::Builder facts, const schema::TapeSummary& summ
     threads[i].setName(summary.thread_list[i].name);
   }
   facts.setDurationNs(summary.duration_ns);
+  facts.setLateNs(summary.late_ns);
   facts.setEnded(end_text(summary));
   set_losses(facts, summary.losses);
   facts.setStalls(summary.stalls);

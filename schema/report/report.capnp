@@ -703,6 +703,7 @@ struct TapeFacts {
   peakBytes @36 :UInt64;         # the most that was resident in all, so far as sampled (VmHWM)
   innerAllocators @37 :List(InnerAllocator);
   settings @38 :List(Text);      # "NAME=VALUE" of its environment, for allocators
+  lateNs @39 :UInt64;            # after the tape began, the recording did; 0: together
 
   struct StackFacts {
     unwinding @0 :Text;          # "dwarf", by unwind tables, or "fp", by frame pointers

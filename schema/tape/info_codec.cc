@@ -135,6 +135,7 @@ base::Result<std::vector<uint64_t>> encode(const TapeSummary& summary) {
     out.setStalls(summary.stalls);
     out.setStallNs(summary.stall_ns);
     out.setDurationNs(summary.duration_ns);
+    out.setLateNs(summary.late_ns);
     out.setEndReason(static_cast<uint8_t>(summary.end_reason));
     out.setEndStatus(summary.end_status);
     if (summary.largest_sample) write_sample(out.initLargestSample(), *summary.largest_sample);
@@ -168,6 +169,7 @@ base::Result<TapeSummary> decode_summary(std::span<const uint64_t> words) {
                     summary.stalls = in.getStalls();
                     summary.stall_ns = in.getStallNs();
                     summary.duration_ns = in.getDurationNs();
+                    summary.late_ns = in.getLateNs();
                     summary.end_reason = static_cast<EndReason>(in.getEndReason());
                     summary.end_status = in.getEndStatus();
                     if (in.hasLargestSample()) {

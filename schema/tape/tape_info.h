@@ -175,6 +175,9 @@ struct TapeSummary {
   uint64_t stalls = 0;               // times a thread waited for room in its ring
   uint64_t stall_ns = 0;
   uint64_t duration_ns = 0;
+  // Since the tape began, where the recording began later than its program: calls of before are not
+  // on the tape.
+  uint64_t late_ns = 0;
   EndReason end_reason = EndReason::kExited;
   int32_t end_status = 0;
   // The one with most anonymous memory, without regions, and with the peak_bytes of the last;

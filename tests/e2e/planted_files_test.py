@@ -26,6 +26,7 @@ SECRET = b"of somebody else\n"
 COMMANDS = {
     "record": ["record", "-o", "run.tape", "--", "/bin/sh", "-c", "/bin/true; /bin/true"],
     "record --stacks": ["record", "--stacks", "dwarf", "-o", "run.tape", "--", "/bin/sh", "-c", "exit"],
+    "exec": ["exec", "-o", "run.tape", "--", "/bin/sh", "-c", "/bin/true; /bin/true"],
     "scenario": ["scenario", "random-slots", "--set", "events=1000", "-o", "made.tape"],
     "replay": ["replay", "{in}/run.tape", "-a", "model:ideal", "-o", "r.json", "--csv", "t.csv", "--html", "p.html"],
     "explain": ["explain", "{in}/run.tape", "-a", "model:ptmalloc", "--html", "p.html"],

@@ -45,6 +45,7 @@ FACTS = {
     "threads": 2,
     "threadList": [{"id": 131, "name": "first"}, {"id": 132, "name": "second"}],
     "durationNs": 127_000_000,
+    "lateNs": 0,
     "ended": "ended by a signal 9",
     "losses": {"lostEvents": 101, "unrepairedInversions": 102, "lostRanges": 103},
     "lossCauses": {
@@ -97,6 +98,7 @@ OF_OTHER_TAPES = {
     "SiteStats.Heap.pinnedUnknown",
     "SiteStats.Heap.slackUnknown",
     "StackTree.mergedNodes",
+    "TapeFacts.lateNs",
     "TapeStats.GrowthChain.site",
     "TapeStats.Lifetimes.ns",
 }

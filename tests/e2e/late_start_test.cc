@@ -1,0 +1,115 @@
+// Recordings that begin later than their program: --paused, --start-after, `heaptape ctl start`.
+#include <algorithm>
+#include <iterator>
+
+#include "tests/e2e/record_fixture.h"
+#include "tests/support/command.h"
+
+namespace heaptape::tests {
+namespace {
+
+constexpr int kStatusOfLate = 7;
+
+class LateStart : public RecordTest {
+ protected:
+  static std::string ctl(const std::string& verb) {
+    return heaptape_path() + " ctl $PPID " + verb + " >&2";  // of the shell of system(3)
+  }
+  static Words late(const Words& commands) {
+    Words words = {target_path("late")};
+    std::ranges::copy(commands, std::back_inserter(words));
+    return words;
+  }
+  // The tape with all of the process's calls from the start on, and none of before.
+  void expect_since_start(const Tape& tape, uint64_t threads) const {
+    EXPECT_EQ(tape.mallocs_of(777), 0u);
+    EXPECT_EQ(tape.mallocs_of(778), threads * 500);
+    EXPECT_EQ(tape.summary.unknown_frees, threads * 1000);
+    EXPECT_EQ(tape.summary.losses.lost_events, 0u);
+    EXPECT_GT(tape.summary.late_ns, 0u);
+    EXPECT_LE(tape.summary.late_ns, tape.summary.duration_ns);
+  }
+};
+
+TEST_F(LateStart, RecordsAllCallsSinceItWasAskedFor) {
+  const Ended ended = record(late({ctl("start")}), {"--paused"});
+  EXPECT_EQ(ended.status, kStatusOfLate) << ended.describe();
+  EXPECT_NE(ended.err.find("recording: "), std::string::npos) << ended.err;
+  EXPECT_TRUE(all_verify());
+  const Tape tape = read_tape();
+  expect_since_start(tape, 4);
+  EXPECT_EQ(tape.mallocs_of(779), 400u);
+  const std::vector<Tape> tapes = read_tapes();
+  const auto child = std::ranges::find_if(tapes, [](const Tape& other) {
+    return other.header.executable == target_path("late") && other.mallocs_of(779) == 0;
+  });
+  ASSERT_NE(child, tapes.end());
+  EXPECT_EQ(child->mallocs_of(778), 500u);
+  EXPECT_EQ(child->summary.unknown_frees, 1000u);
+}
+
+TEST_F(LateStart, RecordsOneInterval) {
+  const Ended ended = record(late({ctl("start"), ctl("stop")}), {"--paused"});
+  EXPECT_EQ(ended.status, kStatusOfLate) << ended.describe();
+  const Tape tape = read_tape();
+  expect_since_start(tape, 4);
+  EXPECT_EQ(tape.mallocs_of(779), 0u);
+}
+
+TEST_F(LateStart, BeginsByItselfAfterATime) {
+  const Ended ended = record(late({"sleep 0.4"}), {"--start-after", "200ms"});
+  EXPECT_EQ(ended.status, kStatusOfLate) << ended.describe();
+  const Tape tape = read_tape();
+  expect_since_start(tape, 4);
+  EXPECT_GE(tape.summary.late_ns, 20'000'000u);
+}
+
+TEST_F(LateStart, ReplaysAndSaysWhatIsMissing) {
+  ASSERT_EQ(record(late({ctl("start")}), {"--paused"}).status, kStatusOfLate);
+  const Ended info = run_command({heaptape_path(), "info", tape_path()});
+  EXPECT_NE(info.out.find(" after the process: calls of before are not on the tape"),
+            std::string::npos)
+      << info.out;
+  const Ended json = run_command({heaptape_path(), "info", tape_path(), "--json"});
+  const std::string late = "\"lateNs\": " + std::to_string(read_tape().summary.late_ns);
+  EXPECT_NE(json.out.find(late), std::string::npos) << late << json.out;
+  const Ended replay =
+      run_command({heaptape_path(), "replay", tape_path(), "-a", "recorded", "-a", "glibc"});
+  EXPECT_EQ(replay.status, 0) << replay.describe();
+  for (const char* const note : {": the memory of blocks from before counts as holes",
+                                 ": blocks from before are missing here"}) {
+    EXPECT_NE(replay.out.find(note), std::string::npos) << replay.describe();
+  }
+}
+
+TEST_F(LateStart, CountsItsDurationFromTheStart) {
+  const Ended ended = record(late({"sleep 0.3; " + ctl("start"), "sleep 0.3"}),
+                             {"--paused", "--duration", "100ms"});
+  EXPECT_EQ(ended.status, kStatusOfLate) << ended.describe();
+  const Tape tape = read_tape();
+  EXPECT_EQ(tape.mallocs_of(777), 0u);
+  EXPECT_GT(tape.mallocs_of(778), 0u);
+  EXPECT_EQ(tape.mallocs_of(779), 0u);
+}
+
+TEST_F(LateStart, SaysThatItHasBegun) {
+  const std::string status = ctl("status");
+  const Ended ended =
+      record(late({status + "; " + ctl("start") + "; " + status + "; " + ctl("start") + "; :"}),
+             {"--paused"});
+  EXPECT_EQ(ended.status, kStatusOfLate) << ended.describe();
+  EXPECT_NE(ended.err.find("waits for its start: 0 calls of "), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("has begun already"), std::string::npos) << ended.err;
+}
+
+TEST_F(LateStart, SaysThatItNeverBegan) {
+  const Ended ended = record(late({"true"}), {"--paused"});
+  EXPECT_EQ(ended.status, kStatusOfLate) << ended.describe();
+  EXPECT_NE(ended.err.find("before its start: its tapes have no calls"), std::string::npos)
+      << ended.err;
+  EXPECT_TRUE(read_tape().events.empty());
+  EXPECT_TRUE(verifies());
+}
+
+}  // namespace
+}  // namespace heaptape::tests
