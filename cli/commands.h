@@ -77,7 +77,7 @@ struct ScrubOptions {
   std::string path;
   std::string output;  // a tape that can be given to others
   uint64_t from = 1;   // numbers of calls, from 1, both included
-  uint64_t until = UINT64_MAX;
+  uint64_t to = UINT64_MAX;
   bool drop_settings = false;
   bool hash_names = false;  // of files and of code made at run time
 };

@@ -22,7 +22,7 @@ const std::map<std::string, allocators::Threads> kThreads = {
 
 // Selects the replayed calls.
 void add_calls(CLI::App* command, ReplayCommandOptions& options) {
-  add_count(command, "--until", options.replay.until, {},
+  add_count(command, "--to", options.replay.until, {},
             "stop after this many calls, such as 10k or 1.5M");
   command
       ->add_option("--do", options.actions,

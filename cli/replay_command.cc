@@ -158,7 +158,7 @@ Result<std::vector<replayer::Action>> actions_of(const ReplayCommandOptions& opt
       if (moment.event > options.replay.until) {
         return Error::usage("'" + text + "' would be after #" + base::grouped(moment.event) +
                             ", but the replay ends after " + base::grouped(options.replay.until) +
-                            " calls (--until)");
+                            " calls (--to)");
       }
       actions.push_back({name, moment.event});
     } else {

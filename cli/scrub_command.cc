@@ -160,9 +160,9 @@ class Scrubber {
     return files;
   }
   void scrub(EventBatch& batch) const {
-    const uint64_t left = options_.until - std::min(options_.until, batch.first_event);
+    const uint64_t left = options_.to - std::min(options_.to, batch.first_event);
     if (batch.events.size() > left) batch.events.resize(left);
-    const auto is_behind = [this](const auto& piece) { return piece.event > options_.until; };
+    const auto is_behind = [this](const auto& piece) { return piece.event > options_.to; };
     std::erase_if(batch.samples, is_behind);
     std::erase_if(batch.times, is_behind);
     std::erase_if(batch.thread_ends, is_behind);
@@ -247,9 +247,9 @@ Status check(const ScrubOptions& options, const TapeReader& tape) {
     return base::Error::usage(base::quoted(options.output) +
                               " is the tape itself: write to another file");
   }
-  if (options.from > options.until) {
-    return base::Error::usage("--from " + base::grouped(options.from) + " is after --until " +
-                              base::grouped(options.until) + ": give the lower number as --from");
+  if (options.from > options.to) {
+    return base::Error::usage("--from " + base::grouped(options.from) + " is after --to " +
+                              base::grouped(options.to) + ": give the lower number as --from");
   }
   if (options.from > tape.events()) {
     return base::Error::usage("--from " + base::grouped(options.from) +
@@ -262,7 +262,7 @@ Result<TapeSummary> scrub(const ScrubOptions& options, Console& console) {
   HEAPTAPE_ASSIGN_OR_RETURN(auto tape, open_tape(options.path, schema::OnDamage::kStop, console));
   HEAPTAPE_RETURN_IF_ERROR(check(options, tape));
   HEAPTAPE_ASSIGN_OR_RETURN(const Stacks stacks, tape.read_stacks());
-  Survey survey(options.from, options.until);
+  Survey survey(options.from, options.to);
   survey.note_address(tape.header().initial_break);
   for (const auto& mapping : stacks.mappings()) survey.note_address(mapping.range.begin);
   HEAPTAPE_RETURN_IF_ERROR(
@@ -280,7 +280,7 @@ Result<TapeSummary> scrub(const ScrubOptions& options, Console& console) {
     copy.add(batch);
   }));
   HEAPTAPE_RETURN_IF_ERROR(copy.finish());
-  const bool is_part = options.from > 1 || options.until < tape.events();
+  const bool is_part = options.from > 1 || options.to < tape.events();
   return writer->finish(scrubbed_summary(tape, scrubber, is_part, copy.last_time_ns()));
 }
 

@@ -46,13 +46,13 @@ void add_scrub(CLI::App& app, Request& request) {
   add_copy(command, options->path, options->output);
   add_count(command, "--from", options->from, {.least = 1},
             "first call to keep; blocks that are live there are allocated at the beginning");
-  add_count(command, "--until", options->until, {.least = 1}, "last call to keep");
+  add_count(command, "--to", options->to, {.least = 1}, "last call to keep");
   command->add_flag(
       "--hash-names", options->hash_names,
       "hash the names of files and of code generated at run time, and omit build ids");
   command->add_flag("--drop-settings", options->drop_settings,
                     "omit what the environment told allocators (MALLOC_CONF and the like)");
-  command->footer("Example: heaptape scrub run.tape -o public.tape --until 1M");
+  command->footer("Example: heaptape scrub run.tape -o public.tape --to 1M");
   request.set_by(command, options, run_scrub);
 }
 

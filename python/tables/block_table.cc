@@ -105,7 +105,7 @@ class BlockSource : public TableSource<BlockRows> {
   base::Error too_many() const {
     return base::Error::target(base::quoted(tape_.path()) +
                                " has too many live blocks at a time for a table: cut it with "
-                               "`heaptape scrub --until`");
+                               "`heaptape scrub --to`");
   }
 
   schema::TapeReader tape_;

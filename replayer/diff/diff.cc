@@ -171,7 +171,7 @@ void note_other_setting(const char* what, const std::string& base, const std::st
                   " in new");
 }
 
-// Only one of them used --until.
+// Only one of them used --to.
 void note_other_length(const std::vector<RunPair>& pairs, std::vector<std::string>& notes) {
   for (const auto& [base, now] : pairs) {
     const auto before = base->metric("accounting.recorded");

@@ -111,7 +111,7 @@ base::Status SlotResolver::resolve(std::span<const Event> events, uint64_t first
   if (blocks_.size() > slot_limit_) {
     return base::Error::target("the tape has more than " + std::to_string(slot_limit_) +
                                " blocks alive at once, more than a replay can tell apart; replay "
-                               "its beginning only (--until)");
+                               "its beginning only (--to)");
   }
   batch.slot_limit = static_cast<uint32_t>(blocks_.size());
   batch.live = live_.values();

@@ -142,13 +142,13 @@ class Changes(UsualFlameGraph, Pages):
             heaptape("replay", cls.folder / f"{tape}.tape", "-a", "model:ptmalloc", "-o", report, *options)
             return report
 
-        base, now = replay("stacks", "base", "--until", "3"), replay("stacks", "now")
+        base, now = replay("stacks", "base", "--to", "3"), replay("stacks", "now")
         gate = ("--fail-if", "peak.liveBytes>+5%")
         cls.text = heaptape("diff", base, now, "--html", cls.folder / "diff.html", *gate, status=1)
         cls.json = json.loads(heaptape("diff", base, now, "--format", "json", *gate, status=1))
         heaptape("diff", replay("sampled", "sampled"), now, "--html", cls.folder / "sampled.html")
         # Only the new one has a run "recorded".
-        pins = replay("pinned", "fewer pins", "--until", "6"), replay("pinned", "pins", "-a", "recorded")
+        pins = replay("pinned", "fewer pins", "--to", "6"), replay("pinned", "pins", "-a", "recorded")
         heaptape("diff", *pins, "--html", cls.folder / "pinned.html")
         heaptape("diff", pins[1], pins[1], "--html", cls.folder / "itself.html")
         cls.of_holes = heaptape("diff", *pins, "--run", "model:ptmalloc", "--fail-if", "end.holes.bytes>+1%",

@@ -59,7 +59,7 @@ def random_options(choose):
     if choose.random() < 0.3:
         options += ["--samples", str(choose.choice([1, 2, 17, 1000]))]
     if choose.random() < 0.2:
-        options += ["--until", str(choose.randint(1, 4000))]
+        options += ["--to", str(choose.randint(1, 4000))]
     if choose.random() < 0.3:
         options += ["--latency"]
     elif choose.random() < 0.2:

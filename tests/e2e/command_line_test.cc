@@ -245,13 +245,13 @@ TEST_F(CommandLineTest, RefusesWhatIsNotANumber) {
                    "--samples");
   }
   for (const char* until : {"-1", "many", "18446744073709551616"}) {
-    expect_refusal(run({"heaptape", "replay", tape_, "-a", "noop", "--until", until}), "--until");
+    expect_refusal(run({"heaptape", "replay", tape_, "-a", "noop", "--to", until}), "--to");
   }
   expect_refusal(run({"heaptape", "dump", tape_, "--from", "-5"}), "--from");
 }
 
 TEST_F(CommandLineTest, SaysWhatToTypeInsteadOfASize) {
-  expect_refusal(run({"heaptape", "replay", tape_, "-a", "noop", "--until", "1MiB"}),
+  expect_refusal(run({"heaptape", "replay", tape_, "-a", "noop", "--to", "1MiB"}),
                  "type a whole number below 2^64, such as 1000, 10k or 1.5M");
   expect_refusal(run({"heaptape", "replay", tape_, "-a", "noop", "--samples", "1MiB"}),
                  "'1MiB' is not a whole number: type one from 1 to 1,000,000");

@@ -109,7 +109,7 @@ TEST_F(HtmlReport, OfTwoReportsHasTheStacksOfBoth) {
 
 TEST_F(HtmlReport, OfSeveralBasesHasTheStacksOfTheLast) {
   const std::string shorter = dir_.file("shorter.json");
-  ASSERT_EQ(replay({"-o", shorter, "--until", "1"}).status, 0);
+  ASSERT_EQ(replay({"-o", shorter, "--to", "1"}).status, 0);
   ASSERT_EQ(replay({"-o", report_}).status, 0);
   const auto ended = run({"heaptape", "diff", shorter, report_, report_, "--html", page_});
   EXPECT_EQ(ended.status, 0) << ended.describe();

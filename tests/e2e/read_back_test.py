@@ -515,7 +515,7 @@ class ReadBack(unittest.TestCase):
 
     def test_markdown_has_the_sites_and_the_blocks_of_the_text(self):
         for tape, calls, gate in (("hostile", 1, "peak.liveBytes>+5%"), ("pinned", 6, "end.holes.bytes>+1%")):
-            for name, options in (("base", ["--until", str(calls)]), ("new", [])):
+            for name, options in (("base", ["--to", str(calls)]), ("new", [])):
                 report = self.directory / f"{name}.json"
                 self.heaptape("replay", tape, "-a", "model:ptmalloc", "-o", report, *options)
             text = [line.split() for line in self.diff("text", gate).splitlines()]

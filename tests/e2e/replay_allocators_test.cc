@@ -225,7 +225,7 @@ TEST_F(ReplayOnAllocators, FollowsAStormOfMappings) {
   }
   const std::string storm = tape(events);
   const auto mapped = run(storm, "glibc GLIBC_TUNABLES=glibc.malloc.mmap_threshold=131072",
-                          {"--touch", "none", "--until", "60000"});
+                          {"--touch", "none", "--to", "60000"});
   EXPECT_GE(count_of(mapped, "counters.memoryCalls"), 60000u);
   EXPECT_EQ(count_of(mapped, "counters.mallinfoLargestDifference"), 0u);
   EXPECT_EQ(count_of(mapped, "end.usableBytes"), 0u);

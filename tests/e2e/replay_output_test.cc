@@ -66,7 +66,7 @@ TEST_F(ReplayOutput, TellsWhatEachActionChanged) {
 TEST_F(ReplayOutput, RefusesActionsThatCannotBeDone) {
   expect_refusal(replay({"-a", "glibc", "--do", "shrink@10"}), "cannot do 'shrink@10'");
   expect_refusal(replay({"-a", "glibc", "--do", "trim@10k"}), "comes after the end");
-  expect_refusal(replay({"-a", "glibc", "--until", "100", "--do", "trim@101"}), "has 100 calls");
+  expect_refusal(replay({"-a", "glibc", "--to", "100", "--do", "trim@101"}), "has 100 calls");
 }
 
 TEST_F(ReplayOutput, RefusesActionsAtMomentsBehindItsEnd) {
@@ -77,9 +77,8 @@ TEST_F(ReplayOutput, RefusesActionsAtMomentsBehindItsEnd) {
     (*writer)->add_time(i * 100'000'000);
   }
   ASSERT_TRUE((*writer)->finish({}).ok());
-  expect_refusal(
-      run({"heaptape", "replay", timed, "-a", "noop", "--until", "10", "--do", "trim@5s"}),
-      "'trim@5s' would be after #50, but the replay ends after 10 calls (--until)");
+  expect_refusal(run({"heaptape", "replay", timed, "-a", "noop", "--to", "10", "--do", "trim@5s"}),
+                 "'trim@5s' would be after #50, but the replay ends after 10 calls (--to)");
 }
 
 // No address space has room for a stack of that size, so there is no thread but the first.
@@ -402,17 +401,17 @@ TEST_F(ReplayOutput, EndsTheTimelineWithTheEnd) {
 }
 
 TEST_F(ReplayOutput, StopsWhereItIsTold) {
-  replay({"-a", "model:runs", "--until", "100", "-o", report_});
+  replay({"-a", "model:runs", "--to", "100", "-o", report_});
   EXPECT_EQ(count_of(schema::read_figures(report_)->runs.at(0), "accounting.recorded"), 100u);
 }
 
 TEST_F(ReplayOutput, StopsAfterACountWithAUnit) {
-  replay({"-a", "model:runs", "--until", "1.5k", "-o", report_});
+  replay({"-a", "model:runs", "--to", "1.5k", "-o", report_});
   EXPECT_EQ(count_of(schema::read_figures(report_)->runs.at(0), "accounting.recorded"), 1500u);
 }
 
 TEST_F(ReplayOutput, EndsWithTheTapeWhereTheCountIsBeyondIt) {
-  replay({"-a", "model:runs", "--until", "1M", "-o", report_});
+  replay({"-a", "model:runs", "--to", "1M", "-o", report_});
   const auto report = schema::read_figures(report_);
   EXPECT_EQ(count_of(report->runs.at(0), "accounting.recorded"), report->tape_events);
 }

@@ -161,13 +161,13 @@ TEST_F(Scrub, TheAddressSpaceBeginsWhereEveryScrubbedTapeHasItsBeginning) {
 }
 
 TEST_F(Scrub, CutsAndAllocatesWhatLivesAtTheBeginning) {
-  ASSERT_EQ(scrub({"--from", "1001", "--until", "2000"}).status, 0);
+  ASSERT_EQ(scrub({"--from", "1001", "--to", "2000"}).status, 0);
   uint64_t live = 0;
   for (size_t i = 0; i < 1000; ++i)
     live += (events_[i].address != 0) - (events_[i].freed_address != 0);
   EXPECT_EQ(events_of(scrubbed_).size(), live + 1000);
   const auto part = tests::replay_run(dir_, scrubbed_, "model:ptmalloc");
-  const auto whole = tests::replay_run(dir_, tape_, "model:ptmalloc", {"--until", "2000"});
+  const auto whole = tests::replay_run(dir_, tape_, "model:ptmalloc", {"--to", "2000"});
   EXPECT_EQ(count_of(part, "end.liveBytes"), count_of(whole, "end.liveBytes"));
   EXPECT_EQ(count_of(part, "accounting.unknownFrees"), 0u);
 }
@@ -188,7 +188,7 @@ TEST_F(Scrub, WhatLivesAtTheBeginningIsAllocatedInTheOrderInWhichItWas) {
 
 TEST_F(Scrub, AMarkRightBehindTheLastCallStays) {
   for (const auto& [until, status] : {std::pair("1500", 0), std::pair("1499", 2)}) {
-    ASSERT_EQ(scrub({"--until", until}).status, 0);
+    ASSERT_EQ(scrub({"--to", until}).status, 0);
     EXPECT_EQ(
         run({"heaptape", "explain", scrubbed_, "-a", "model:ptmalloc", "--at", "mark:half"}).status,
         status)
@@ -203,13 +203,13 @@ TEST_F(Scrub, TimesOfAPartBeginWithIt) {
 }
 
 TEST_F(Scrub, AScrubbedTapeIsWhole) {
-  ASSERT_EQ(scrub({"--from", "700", "--until", "2500"}).status, 0);
+  ASSERT_EQ(scrub({"--from", "700", "--to", "2500"}).status, 0);
   EXPECT_EQ(run({"heaptape", "verify", scrubbed_}).status, 0);
 }
 
 TEST_F(Scrub, APartThatIsNotThereIsRefused) {
   expect_refusal(scrub({"--from", "3001"}), "--from 3,001 is after the last call, #3,000");
-  expect_refusal(scrub({"--from", "20", "--until", "10"}), "--from 20 is after --until 10");
+  expect_refusal(scrub({"--from", "20", "--to", "10"}), "--from 20 is after --to 10");
 }
 
 TEST_F(Scrub, TheTapeIsNotOverwritten) {

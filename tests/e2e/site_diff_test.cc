@@ -119,7 +119,7 @@ TEST_F(SitesOfAReport, AreOfTheWholeTape) {
 }
 
 TEST_F(SitesOfAReport, AreOfTheCallsThatWereReplayed) {
-  EXPECT_NE(report({"--until", "3"}).find(R"("total": {"calls": 3, "askedBytes": 157, )"),
+  EXPECT_NE(report({"--to", "3"}).find(R"("total": {"calls": 3, "askedBytes": 157, )"),
             std::string::npos);
 }
 

@@ -165,7 +165,7 @@ TEST_F(SteeringRecorded, SetsUpAPartOfATape) {
   record_program("steering", {"trim"});
   heaptape({"scrub", tape_, "-o", dir_.file("rest"), "--from", "3009"});
   EXPECT_TRUE(steering(dir_.file("rest")).empty());
-  heaptape({"scrub", tape_, "-o", dir_.file("begin"), "--until", "500"});
+  heaptape({"scrub", tape_, "-o", dir_.file("begin"), "--to", "500"});
   EXPECT_TRUE(steering(dir_.file("begin")).empty());
 }
 
@@ -256,9 +256,9 @@ TEST_F(SteeringRecorded, IsRepeatedForTimesAndSideBySide) {
 // The part ends with the trim behind its last call.
 TEST_F(SteeringRecorded, BelongsToTheCallBeforeIt) {
   record_program("steering", {"trim"});
-  EXPECT_LT(count_of(replay_run(dir_, tape_, "glibc", {"--until", "3006"}), "end.residentBytes"),
+  EXPECT_LT(count_of(replay_run(dir_, tape_, "glibc", {"--to", "3006"}), "end.residentBytes"),
             20'000'000u);
-  EXPECT_GT(count_of(replay_run(dir_, tape_, "glibc", {"--until", "3005"}), "end.residentBytes"),
+  EXPECT_GT(count_of(replay_run(dir_, tape_, "glibc", {"--to", "3005"}), "end.residentBytes"),
             80'000'000u);
 }
 

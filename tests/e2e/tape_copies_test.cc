@@ -406,9 +406,9 @@ TEST_F(ScrubbedCopies, OfPartsHaveTheirPieces) {
                                     {1000, 4097},
                                     {4097, calls - 1},
                                     {3001, calls}}) {
-    expect_part(from, until,
-                made_by({"scrub", tape_},
-                        {"--from", std::to_string(from), "--until", std::to_string(until)}));
+    expect_part(
+        from, until,
+        made_by({"scrub", tape_}, {"--from", std::to_string(from), "--to", std::to_string(until)}));
   }
 }
 

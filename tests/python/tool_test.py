@@ -60,7 +60,7 @@ def test_replay_gives_a_report():
 def test_replay_takes_a_tape_and_leaves_the_report(tmp_path):
     path = tmp_path / "report.json"
     report = heaptape.replay(
-        heaptape.Tape(THREADS), [MODEL], output=path, options=["--until", "1000"]
+        heaptape.Tape(THREADS), [MODEL], output=path, options=["--to", "1000"]
     )
     assert report.json == heaptape.Report(path).json
     assert rows(report.runs())[0]["accounting.replayed"] == 1000

@@ -95,7 +95,7 @@ def test_every_value_is_known_to_the_library(allocator):
     ]
     specs = [space_.spec(setting, 2) for setting in settings]
     labelled = [f"{i}={spec}" for i, spec in enumerate(specs)]
-    report = heaptape.replay(THREADS, labelled, options=["--until", "100", "--jobs", "2"])
+    report = heaptape.replay(THREADS, labelled, options=["--to", "100", "--jobs", "2"])
     for run in report.json["runs"]:
         notes = str(run.get("notes"))
         assert "failure" not in run

@@ -73,7 +73,7 @@ def measure_times(
 def library_error(space: Space, tape: str) -> str | None:
     """Why there can be no replay on the library: one sentence. None: there can."""
     try:
-        run = one_replay(tape, [space.spec_of["library"]], ["--until", "1"])[0]
+        run = one_replay(tape, [space.spec_of["library"]], ["--to", "1"])[0]
     except Error as error:
         return str(error)
     return failure_of(run)

@@ -69,7 +69,7 @@ def _estimate_seconds(space: Space, facts: Mapping[str, Mapping[str, Any]]) -> f
     begin = time.monotonic()
     for tape, of in facts.items():
         part = max(1, of["events"] // _PART)
-        one_replay(tape, [space.spec_of["library"]], ["--until", str(part)])
+        one_replay(tape, [space.spec_of["library"]], ["--to", str(part)])
     return (time.monotonic() - begin) * _PART
 
 
