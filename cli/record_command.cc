@@ -78,13 +78,13 @@ std::string unrecorded_text(const schema::Manifest& manifest) {
   return text + (text.empty() ? "" : "; ") + "not seen: " + schema::inner_calls_text(inner);
 }
 
-// Writes the manifest and reports unrecorded programs.
-void write_manifest(const schema::Manifest& manifest, const std::string& path, Console& console) {
-  const auto json = schema::to_json(manifest);
-  const auto status = json.ok() ? base::write_file(path, *json) : base::Status(json.error());
-  if (!status.ok()) console.print_error(status.error().message);
-  const std::string text = unrecorded_text(manifest);
-  if (!text.empty()) console.print_error(text + "; " + path + " lists all");
+std::string manifest_path_of(const recorder::RecordOptions& options) {
+  return options.tape_path + recorder::kManifestSuffix;
+}
+
+base::Status write_manifest(const schema::Manifest& manifest, const std::string& path) {
+  HEAPTAPE_ASSIGN_OR_RETURN(const std::string json, schema::to_json(manifest));
+  return base::write_file(path, json);
 }
 
 // For a recording by frame pointers.
@@ -119,7 +119,7 @@ std::string end_text(recorder::RecordingEnd end, const recorder::RecordingBounds
 }
 
 void report(const recorder::Recording& recording, const recorder::RecordOptions& options,
-            Console& console) {
+            const base::Status& manifest_status, Console& console) {
   for (const std::string& failure : recording.failures) console.print_error(failure);
   uint64_t lost = 0;
   for (const auto& process : recording.manifest.processes) lost += process.lost_events;
@@ -139,8 +139,10 @@ void report(const recorder::Recording& recording, const recorder::RecordOptions&
                         "': it made none, or runs nothing that is dynamically linked");
     return;
   }
-  const std::string manifest_path = options.tape_path + recorder::kManifestSuffix;
-  write_manifest(recording.manifest, manifest_path, console);
+  if (!manifest_status.ok()) console.print_error(manifest_status.error().message);
+  const std::string manifest_path = manifest_path_of(options);
+  const std::string text = unrecorded_text(recording.manifest);
+  if (!text.empty()) console.print_error(text + "; " + manifest_path + " lists all");
   const recorder::SessionOptions& session = options.session;
   if (session.stack_frames != 0 && session.unwinding == recorder::Unwinding::kFramePointers) {
     advise(recording.stack_counts, console);
@@ -226,11 +228,16 @@ bool resolve_tape_path(recorder::RecordOptions& options, Console& console) {
   return true;
 }
 
-// All that is said about a recording that has ended, also to those who asked for its end.
-void report_end(const recorder::Recording& recording, const recorder::RecordOptions& options,
-                Console& console) {
-  report(recording, options, console);
+// Completes the files of a recording that has ended, tells those who asked for its end, and says
+// what there is to say: last, because nobody may read it.
+void complete(const recorder::Recording& recording, const recorder::RecordOptions& options,
+              Console& console) {
+  base::Status status;
+  if (!recording.manifest.processes.empty()) {
+    status = write_manifest(recording.manifest, manifest_path_of(options));
+  }
   recorder::tell_stopped(recording);
+  report(recording, options, status, console);
   note_rest(recording, options, console);
 }
 
@@ -251,7 +258,7 @@ int run_record(const RecordCommandOptions& given, Console& console) {
       given.is_live ? record_live(options, signals) : recorder::record(options, signals);
   progress.reset();
   if (!recording.ok()) return console.fail(recording.error());
-  report_end(*recording, options, console);
+  complete(*recording, options, console);
   const bool is_left =
       recording->is_interrupted && (options.detaches_on_interrupt || !recording->target_end);
   if (is_left) return kExitDone;
@@ -265,15 +272,16 @@ int run_record(const RecordCommandOptions& given, Console& console) {
 int run_exec(const RecordCommandOptions& given, Console& console) {
   recorder::RecordOptions options = given.record;
   if (!resolve_tape_path(options, console)) return kExitUnusable;
-  const auto in_background = [&](recorder::Background& background) {
-    options.background = &background;
+  const auto in_background = [&](base::Result<recorder::Background*> background) {
+    if (!background.ok()) return console.fail(background.error());
+    options.background = *background;
     {
       const recorder::RecorderSignals signals;
       const auto recording = recorder::record(options, signals);
       if (!recording.ok()) return console.fail(recording.error());
-      report_end(*recording, options, console);
+      complete(*recording, options, console);
     }
-    background.wait_for_parent();
+    (*background)->wait_for_parent();
     return kExitDone;
   };
   const auto code = recorder::exec_recorded(options.command, in_background);

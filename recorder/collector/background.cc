@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -21,6 +22,7 @@
 namespace heaptape::recorder {
 namespace {
 
+using base::Error;
 using base::Result;
 
 // Of a TargetEnvironment: two texts, each ended by a 0.
@@ -43,8 +45,10 @@ TargetEnvironment parse(const Message& message, size_t bytes) {
   return {std::string(text.substr(0, end)), std::string(rest.substr(0, rest.find('\0')))};
 }
 
-void close_range_of(int first, int last) {
-  if (first <= last) syscall(SYS_close_range, first, last, 0);
+void close_all(int first, int last) {
+  if (first > last || syscall(SYS_close_range, first, last, 0) == 0) return;
+  const int most = static_cast<int>(sysconf(_SC_OPEN_MAX));  // before Linux 5.9
+  for (int i = first; i <= std::min(last, most); ++i) close(i);
 }
 
 // The recorder must not hold what the supervisor opened for the program: sockets, locks, a standard
@@ -55,8 +59,8 @@ void leave_descriptors(int kept) {
     dup2(null, STDIN_FILENO);
     dup2(null, STDOUT_FILENO);
   }
-  close_range_of(STDERR_FILENO + 1, kept - 1);
-  close_range_of(kept + 1, INT_MAX);
+  close_all(STDERR_FILENO + 1, kept - 1);
+  close_all(kept + 1, INT_MAX);
 }
 
 // Signals that a supervisor sends to all of a service, such as SIGABRT of a watchdog, are not for
@@ -68,16 +72,14 @@ void block_signals() {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
-// Runs in a new thread: after a bare clone(2) the C library still has the parent's thread id, which
-// some locks compare.
-[[noreturn]] void be_recorder(Background& background,
-                              const std::function<int(Background& background)>& record) {
+// Runs in a new thread: after a bare clone(2) the C library still has the parent's thread id, and
+// no list of robust locks.
+[[noreturn]] void be_recorder(Background& background, const BackgroundRecorder& record) {
   int code = 0;
-  const auto run = [&] { code = record(background); };
   try {
-    std::thread(run).join();
-  } catch (const std::system_error&) {
-    run();  // says that there can be no more threads
+    std::thread([&] { code = record(&background); }).join();
+  } catch (const std::system_error& error) {
+    code = record(base::os_error("cannot start a thread for the recorder", error.code().value()));
   }
   _exit(code);
 }
@@ -92,13 +94,18 @@ Result<Target> Background::start_parent(const TargetEnvironment& environment) {
   if (text.size() > sizeof(Message)) return base::os_error("cannot preload", ENAMETOOLONG);
   int failure = 0;
   if (send(parent_.get(), text.data(), text.size(), MSG_NOSIGNAL) < 0) {
-    return base::os_error("cannot run '" + command_ + "'", errno);
+    return Error::target("'" + command_ + "' was killed before it could run");
   }
   if (receive(parent_.get(), failure) != 0) {
     return base::os_error("cannot run '" + command_ + "'", failure);
   }
   parent_.reset();
   return Target{.pid = parent_pid_, .is_our_child = false};
+}
+
+void Background::leave_standard_error() {
+  const base::Descriptor null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (null) dup2(null.get(), STDERR_FILENO);
 }
 
 void Background::wait_for_parent() const {
@@ -111,7 +118,7 @@ void Background::wait_for_parent() const {
 }
 
 Result<int> exec_recorded(const std::vector<std::string>& command,
-                          const std::function<int(Background& background)>& record) {
+                          const BackgroundRecorder& record) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
     return base::os_error("cannot make a socket for the recorder", errno);
@@ -142,8 +149,8 @@ Result<int> exec_recorded(const std::vector<std::string>& command,
   while (waitpid(static_cast<int>(child), &status, __WCLONE) < 0 && errno == EINTR) {
   }
   if (WIFEXITED(status)) return WEXITSTATUS(status);
-  return base::Error::target("the recorder was killed by signal " +
-                             std::to_string(WTERMSIG(status)) + " before the program could start");
+  return Error::target("the recorder was killed by signal " + std::to_string(WTERMSIG(status)) +
+                       " before the program could start");
 }
 
 }  // namespace heaptape::recorder

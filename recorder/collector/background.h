@@ -30,6 +30,8 @@ class Background {
 
   // Lets the parent become the program. An error if that cannot be executed. Once.
   base::Result<Target> start_parent(const TargetEnvironment& environment);
+  // Whoever reads standard error to its end need not wait for the recorder any longer.
+  static void leave_standard_error();
   // Gives memory back and waits for the end of the program, which may take weeks.
   void wait_for_parent() const;
 
@@ -39,10 +41,13 @@ class Background {
   const int parent_pid_;
 };
 
+// Records, and returns the exit code; or prints the error.
+using BackgroundRecorder = std::function<int(base::Result<Background*> background)>;
+
 // Becomes `command`, recorded by a new process that runs record() and ends with the code that it
 // returns. Returns that code if the command was not executed: then record() has said why. An error
 // if there is no such process, or it was killed. The caller has one thread.
 base::Result<int> exec_recorded(const std::vector<std::string>& command,
-                                const std::function<int(Background& background)>& record);
+                                const BackgroundRecorder& record);
 
 }  // namespace heaptape::recorder

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "base/clock.h"
 #include "recorder/ring/stamp.h"
@@ -27,6 +28,7 @@ constexpr uint64_t kSliceCalls = 8192;
 // session stays unrecorded.
 constexpr uint64_t kMinUsersWaitNs = 50 * base::kMillisecondNs;
 constexpr uint64_t kMaxUsersWaitNs = 1000 * base::kMillisecondNs;
+constexpr uint64_t kLongLifeNs = 1000 * base::kMillisecondNs;
 constexpr uint64_t kSweepEveryNs = 100 * base::kMillisecondNs;
 // Rings trimmed in one sweep: few, because nothing is drained meanwhile.
 constexpr uint32_t kMostTrims = 32;
@@ -287,7 +289,10 @@ bool Collector::is_over() const {
 void Collector::look_for_ends() {
   if (!end_) {
     end_ = poll_target(target_);
+    if (end_) end_ns_ = base::monotonic_ns();
     if (end_ && options_.on_target_end) options_.on_target_end();
+  } else if (options_.on_long_life && base::monotonic_ns() > end_ns_ + kLongLifeNs) {
+    std::exchange(options_.on_long_life, {})();
   }
   if (!options_.waits_for_all) return;
   if (target_.is_our_child) {

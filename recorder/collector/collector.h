@@ -60,6 +60,8 @@ struct CollectorOptions {
   // Needed with waits_for_all if the target is our parent: whether a process is left that is, or
   // will be, recorded. Called in the collector's thread, every 50 ms at most.
   std::function<bool()> has_users = {};
+  // Called once in the collector's thread when others have outlived the target by a second.
+  std::function<void()> on_long_life = {};
   LiveWatcher watcher = {};  // none: nobody watches
   uint64_t backlog_bytes = Backlog::kDefaultBytes;
   RestWatcher rest_watcher = {};  // none: nobody watches
@@ -188,6 +190,7 @@ class Collector {
   bool has_others_ = true;      // as far as it is looked for: besides the target
   uint64_t next_users_ns_ = 0;
   uint64_t users_wait_ns_ = 0;
+  uint64_t end_ns_ = 0;                 // when the end of the target was seen
   std::atomic<uint32_t> is_woken_ = 0;  // a futex; 1: run() is to look why
   std::atomic<bool> is_interrupted_ = false;
   uint64_t begin_ns_ = 0;  // when run() began, or its start came

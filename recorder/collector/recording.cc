@@ -188,20 +188,22 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
   try {
     made = std::make_unique<Collector>(
         *memory, *server,
-        CollectorOptions{.tape_path = options.tape_path,
-                         .command = options.command,
-                         .start_after_ns = options.start_after_ns,
-                         .bounds = options.bounds,
-                         .waits_for_all = options.waits_for_all,
-                         .has_users = has_users,
-                         .watcher = options.watcher,
-                         .backlog_bytes = options.backlog_bytes,
-                         .rest_watcher = options.rest_watcher,
-                         .on_target_end =
-                             [&] {
-                               if (is_child) signal_target = 0;
-                             },
-                         .before_first_tape = [&beginning] { beginning.let_go(); }});
+        CollectorOptions{
+            .tape_path = options.tape_path,
+            .command = options.command,
+            .start_after_ns = options.start_after_ns,
+            .bounds = options.bounds,
+            .waits_for_all = options.waits_for_all,
+            .has_users = has_users,
+            .on_long_life = is_child ? std::function<void()>() : Background::leave_standard_error,
+            .watcher = options.watcher,
+            .backlog_bytes = options.backlog_bytes,
+            .rest_watcher = options.rest_watcher,
+            .on_target_end =
+                [&] {
+                  if (is_child) signal_target = 0;
+                },
+            .before_first_tape = [&beginning] { beginning.let_go(); }});
   } catch (const std::system_error& error) {
     return base::os_error("cannot start a thread", error.code().value());
   }

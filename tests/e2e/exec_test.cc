@@ -175,6 +175,27 @@ TEST_F(ExecTest, RecordsDaemonsToTheirEnds) {
   EXPECT_EQ(tape_that_asks_for(778).mallocs_of(778), 1000u);
 }
 
+// As a daemon's parent does for whoever reads its output: $(server start 2>&1).
+TEST_F(ExecTest, LeavesStandardErrorToDaemons) {
+  std::string start = "(setsid " + target_path("service") + " " + told_ + " >/dev/null 2>&1 &)";
+  std::string script = "x=$(";
+  for (const std::string& word : exec_words({"bash", "-c"})) script += word + " ";
+  script += "'" + start + "; :' 2>&1); touch " + told_;
+  const Ended ended = run_command({"bash", "-c", script});
+  EXPECT_EQ(ended.status, 0) << ended.describe();
+  EXPECT_TRUE(std::filesystem::exists(told_));
+  ASSERT_TRUE(wait_until_written());
+  EXPECT_EQ(tape_that_asks_for(778).mallocs_of(778), 1000u) << "it lives that long";
+}
+
+TEST_F(ExecTest, SaysThatItCannotHaveThreads) {
+  std::string script = "ulimit -d 1000; exec";
+  for (const std::string& word : exec_words({"ls"})) script += " " + word;
+  const Ended ended = run_command({"bash", "-c", script});
+  EXPECT_EQ(ended.status, 2) << ended.describe();
+  EXPECT_NE(ended.err.find("thread"), std::string::npos) << ended.describe();
+}
+
 TEST_F(ExecTest, EndsWithTheCommandIfAsked) {
   const std::string script =
       "sleep 20 >/dev/null 2>&1 & while [ $(</proc/$!/comm) != sleep ]; do sleep 0.02; done; "
