@@ -37,8 +37,9 @@ class OutputFile {
   OutputFile& operator=(OutputFile&&) = delete;
   ~OutputFile();
 
-  // From now on an uncommitted file is kept.
+  // From now on an uncommitted file is kept, or removed.
   void keep_if_abandoned() { if_abandoned_ = IfAbandoned::kKeep; }
+  void remove_if_abandoned() { if_abandoned_ = IfAbandoned::kRemove; }
 
   // Bytes appended so far.
   uint64_t size() const { return size_; }

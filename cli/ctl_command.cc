@@ -96,8 +96,9 @@ int run_ctl(const CtlOptions& options, Console& console) {
   } else {
     const char* const done = stops                               ? "stopped: "
                              : order.verb == ControlVerb::kFlush ? "flushed: "
-                             : reply->totals.awaits_start != 0   ? "waits for its start: "
-                                                                 : "recording: ";
+                             : reply->totals.awaits_start != 0
+                                 ? "waits for its start; not recorded: "
+                                 : "recording: ";
     console.out() << done << totals_text(reply->totals) << "\n";
   }
   return console.finish();

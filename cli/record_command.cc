@@ -224,7 +224,7 @@ bool resolve_tape_path(recorder::RecordOptions& options, Console& console) {
     return false;
   }
   options.tape_path = *path;
-  options.session.awaits_start |= options.start_after_ns != UINT64_MAX;
+  options.session.awaits_start |= options.start_after != recorder::StartAfter();
   return true;
 }
 

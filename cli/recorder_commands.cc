@@ -9,6 +9,7 @@
 
 #include "base/number_text.h"
 #include "base/parameters.h"
+#include "base/quantity.h"
 #include "cli/command_groups.h"
 #include "cli/commands.h"
 #include "cli/option_kinds.h"
@@ -69,12 +70,25 @@ void set_stacks(const std::string& text, recorder::SessionOptions& options) {
       mode == "fp" ? recorder::Unwinding::kFramePointers : recorder::Unwinding::kTables;
 }
 
+// The value of --start-after.
+recorder::StartAfter parse_start(const std::string& text) {
+  if (const auto time = base::parse_time(text); time && *time != 0) return {.time_ns = *time};
+  if (const auto calls = base::parse_count(text); calls && *calls != 0) return {.calls = *calls};
+  throw CLI::ValidationError("--start-after", "'" + text +
+                                                  "' is neither a time, such as 1.5s or 10m, nor a "
+                                                  "number of calls, such as 1000 or 1.5M");
+}
+
 // When the recording begins and ends, other than with the program.
 void add_interval(CLI::App* command, recorder::RecordOptions& options) {
   command->add_flag("--paused", options.session.awaits_start,
                     "record nothing until `heaptape ctl PID start`");
-  add_time(command, "--start-after", options.start_after_ns,
-           "record nothing for so long, or until `heaptape ctl PID start`");
+  command
+      ->add_option_function<std::string>(
+          "--start-after",
+          [&options](const std::string& text) { options.start_after = parse_start(text); },
+          "record nothing for so long, for about so many calls, or until `heaptape ctl PID start`")
+      ->option_text("TIME|N");
   recorder::RecordingBounds& bounds = options.bounds;
   add_time(command, "--duration", bounds.duration_ns,
            "end the recording after this time; the program runs on");

@@ -100,7 +100,7 @@ Recording Collector::run(const Target& target) {
       next_check_ns_ = now_ns + kCheckEveryNs;
     }
     if (is_check_due || was_woken) look_for_ends();
-    if (awaits_start() && now_ns - begin_ns_ >= options_.start_after_ns) start(now_ns);
+    if (awaits_start()) start_if_due(now_ns);
     note_bounds(now_ns);
     sweep_if_due(now_ns);
     if (options_.watcher && gauge_.is_due(now_ns)) options_.watcher(gauge_.read(table_, now_ns));
@@ -264,7 +264,7 @@ RecordingTotals Collector::totals() const {
           .awaits_start = awaits_start() ? uint64_t{1} : uint64_t{0},
           .processes = table_.processes().size(),
           .ended_processes = table_.ended().processes,
-          .calls = sum.calls,
+          .calls = awaits_start() ? table_.unseen_calls() : sum.calls,
           .lost = sum.troubles.lost,
           .tape_bytes = table_.written().bytes,
           .backlog_bytes = backlog_.bytes()};
@@ -275,6 +275,14 @@ void Collector::start(uint64_t now_ns) {
   begin_ns_ = now_ns;
   table_.note_start(now_ns);
   session_.board().awaits_start = 0;
+}
+
+void Collector::start_if_due(uint64_t now_ns) {
+  const StartAfter& after = options_.start_after;
+  if (now_ns - std::min(now_ns, begin_ns_) >= after.time_ns ||
+      table_.unseen_calls() >= after.calls) {
+    start(now_ns);
+  }
 }
 
 void Collector::interrupt() {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,14 @@ namespace heaptape::recorder {
 // Takes the share, from 0 to 1, that is on the tapes of what was left when the program ended.
 // Called often, in the collector's thread, and must return at once.
 using RestWatcher = std::function<void(double share)>;
+
+// When a recording begins that awaits its start.
+struct StartAfter {
+  uint64_t time_ns = UINT64_MAX;
+  uint64_t calls = UINT64_MAX;  // kUnseenCalls less for each thread
+
+  bool operator==(const StartAfter&) const = default;
+};
 
 // Where a recording ends though its program goes on. They hold for all tapes together; what is left
 // in the rings of a process that ends just then comes on top.
@@ -51,9 +60,9 @@ enum class RecordingEnd : uint8_t {
 struct CollectorOptions {
   std::string tape_path;  // of the first process; the others' names are made from it
   std::vector<std::string> command;
-  // If the session awaits its start, the recording begins so long after the program, or when
-  // somebody asks for it.
-  uint64_t start_after_ns = UINT64_MAX;
+  // If the session awaits its start, the recording begins so long after the program, about so many
+  // calls after it, or when somebody asks for it.
+  StartAfter start_after = {};
   RecordingBounds bounds = {};
   // For all descendants of the program. Those of a child are adopted by this process.
   bool waits_for_all = false;
@@ -67,7 +76,7 @@ struct CollectorOptions {
   RestWatcher rest_watcher = {};  // none: nobody watches
   // Called in the collector's thread when the target has been waited for: its pid may be reused.
   std::function<void()> on_target_end = {};
-  std::function<void()> before_first_tape = {};  // its file is about to be made
+  std::unique_ptr<base::OutputFile> first_file = {};  // empty, at tape_path; null: none is made yet
 };
 
 // The outcome of a recording.
@@ -129,7 +138,7 @@ class Collector {
     for (const pthread_t thread : table_.writer_threads()) others_.add(thread);
     if (options_.watcher) table_.count_sizes();
     if (awaits_start()) table_.note_start(ProcessTable::kNotStarted);
-    table_.before_first_tape(options_.before_first_tape);
+    table_.use_first_file(std::move(options_.first_file));
   }
 
   // Runs until the target has ended, or the recording is to end, then finishes every tape, also of
@@ -155,6 +164,7 @@ class Collector {
   RecordingTotals totals() const;
   bool awaits_start() const { return session_.board().awaits_start.load() != 0; }
   void start(uint64_t now_ns);
+  void start_if_due(uint64_t now_ns);
   void look_for_ends();
   void note_bounds(uint64_t now_ns);
   bool is_over() const;

@@ -93,6 +93,14 @@ void ProcessTable::settle_heirs(uint64_t ending_parent) {
   });
 }
 
+uint64_t ProcessTable::unseen_calls() const {
+  uint64_t batches = 0;
+  for (const auto& [slot, process] : processes_) {
+    batches += shared(slot).unseen.load(std::memory_order_relaxed);
+  }
+  return batches * kUnseenCalls;
+}
+
 void ProcessTable::find_claims(const Pool& pool, std::vector<Claim>& found) const {
   const SessionView& view = pool.view();
   for (uint32_t i = 0; i < used(view.header().slots_taken, view.rings()); ++i) {
@@ -236,10 +244,7 @@ std::unique_ptr<TapeStream> ProcessTable::create_tape(const std::string& path, c
   header.stacks = stack_recording(pools_.session().board());
   auto tape = std::make_unique<TapeStream>(writers_, path, std::move(header));
   // The file of the whole recording keeps another recording off its name.
-  if (manifest_.empty()) {
-    if (before_first_tape_) before_first_tape_();
-    tape->open();
-  }
+  if (manifest_.empty()) tape->open(std::move(first_file_));
   return tape;
 }
 

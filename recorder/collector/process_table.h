@@ -74,11 +74,13 @@ class ProcessTable {
   // By its pid among ours; or null.
   RecordedProcess* find_pid(uint32_t pid);
 
-  // Calls `act`, if any, before the file of the first tape is made.
-  void before_first_tape(std::function<void()> act) { before_first_tape_ = std::move(act); }
+  // The first tape goes into this empty file, which holds its name; none: it makes one.
+  void use_first_file(std::unique_ptr<base::OutputFile> file) { first_file_ = std::move(file); }
   // The recording awaits its start; it has one. Processes of before are on tapes only since then.
   static constexpr uint64_t kNotStarted = UINT64_MAX;
   void note_start(uint64_t now_ns) { start_ns_ = now_ns; }
+  // Calls of processes of now before the start, as far as they have said so.
+  uint64_t unseen_calls() const;
   // From now on, before the first process, the live sizes of each are counted.
   void count_sizes() { counts_sizes_ = true; }
   // Of the processes whose tapes are finished, or about to be.
@@ -120,8 +122,8 @@ class ProcessTable {
   RecordedProcess* find_serial(uint64_t serial);
   bool may_have_pid(const Claim& claim);
   void end_replaced(uint32_t pid);
-  Pool& pool_of(SlotId slot) { return pools_.at(static_cast<uint32_t>(slot >> 32)); }
-  ProcessSlot& shared(SlotId slot) {
+  Pool& pool_of(SlotId slot) const { return pools_.at(static_cast<uint32_t>(slot >> 32)); }
+  ProcessSlot& shared(SlotId slot) const {
     return pool_of(slot).view().process(static_cast<uint32_t>(slot));
   }
   // By ring, with an entry for each of the first `rings`.
@@ -144,7 +146,7 @@ class ProcessTable {
   // By pool: the slot of each ring that was ever taken, or kNobody.
   std::unordered_map<uint32_t, std::vector<uint32_t>> ring_owners_;
   std::vector<Heir> heirs_;
-  std::function<void()> before_first_tape_;
+  std::unique_ptr<base::OutputFile> first_file_;
   bool counts_sizes_ = false;
   bool has_ended_ = false;  // a process, since the pools were looked through
   ProcessTotals ended_;

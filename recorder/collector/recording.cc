@@ -62,24 +62,18 @@ Result<base::OutputFile> check_output(const std::string& path, const std::string
   return probe;
 }
 
-// The empty partial file that check_output() leaves: until the first process has its tape, it shows
-// that there was a recording, even of a recorder that was killed, and is locked against others.
+// The empty partial file that check_output() leaves: until the first process has its tape, which
+// goes into it, it shows that there was a recording, even of a recorder that was killed, and is
+// locked against others. Removes it if there was no process.
 class Beginning {
  public:
   explicit Beginning(std::string path) : path_(std::move(path)) {}
-  void hold(base::OutputFile file) { file_.emplace(std::move(file)); }
-  // The first tape takes over.
-  void let_go() { file_.reset(); }
-  ~Beginning() {
-    let_go();
-    base::remove_empty_partial(path_);
-  }
+  ~Beginning() { base::remove_empty_partial(path_); }
   Beginning(const Beginning&) = delete;
   Beginning& operator=(const Beginning&) = delete;
 
  private:
   const std::string path_;
-  std::optional<base::OutputFile> file_;
 };
 
 // Tries to open as many descriptors as a recording needs: one that ran out of them half-way would
@@ -164,9 +158,9 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
   HEAPTAPE_ASSIGN_OR_RETURN(const std::string preload_library, find_preload_library());
   HEAPTAPE_RETURN_IF_ERROR(check_descriptors());
   Beginning beginning(options.tape_path);
-  HEAPTAPE_ASSIGN_OR_RETURN(base::OutputFile probe,
+  HEAPTAPE_ASSIGN_OR_RETURN(base::OutputFile checked,
                             check_output(options.tape_path, program, options.overwrites));
-  beginning.hold(std::move(probe));
+  auto first_file = std::make_unique<base::OutputFile>(std::move(checked));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto memory, SessionMemory::create(options.session));
   HEAPTAPE_RETURN_IF_ERROR(check_threads());
   std::unique_ptr<CodeTables> code;  // none: no stacks are recorded
@@ -191,7 +185,7 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
         CollectorOptions{
             .tape_path = options.tape_path,
             .command = options.command,
-            .start_after_ns = options.start_after_ns,
+            .start_after = options.start_after,
             .bounds = options.bounds,
             .waits_for_all = options.waits_for_all,
             .has_users = has_users,
@@ -203,7 +197,7 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
                 [&] {
                   if (is_child) signal_target = 0;
                 },
-            .before_first_tape = [&beginning] { beginning.let_go(); }});
+            .first_file = std::move(first_file)});
   } catch (const std::system_error& error) {
     return base::os_error("cannot start a thread", error.code().value());
   }

@@ -23,8 +23,8 @@ struct RecordOptions {
   std::vector<std::string> command;  // not empty
   LiveWatcher watcher = {};          // none: nobody watches
   uint64_t backlog_bytes = Backlog::kDefaultBytes;
-  RestWatcher rest_watcher = {};         // none: nobody watches
-  uint64_t start_after_ns = UINT64_MAX;  // where session.awaits_start; or on request
+  RestWatcher rest_watcher = {};  // none: nobody watches
+  StartAfter start_after = {};    // where session.awaits_start
   RecordingBounds bounds = {};
   bool waits_for_all = false;          // for all descendants of the program, orphans included
   bool detaches_on_interrupt = false;  // SIGINT ends the recording, and is not the program's

@@ -101,9 +101,9 @@ void TapeWriters::work(Tape& tape, Job& job, schema::FrameCompressor& compressor
     tape.has_failed = !tape.output.status().ok();
     --tape.parts_waiting;
     ++tape.jobs_done;
-  } else if (std::holds_alternative<Open>(job)) {
+  } else if (auto* const begin = std::get_if<Open>(&job)) {
     // Whoever writes the first chunk meets the same error, and counts what it costs.
-    static_cast<void>(tape.output.open(compressor));
+    static_cast<void>(tape.output.open(compressor, std::move(begin->made)));
   } else if (auto* end = std::get_if<Finish>(&job)) {
     finish(tape, *end, compressor);
   }
@@ -142,8 +142,8 @@ TapeStream::TapeStream(TapeWriters& writers, std::string path, schema::TapeHeade
     : writers_(writers),
       tape_(std::make_shared<TapeWriters::Tape>(std::move(path), std::move(header))) {}
 
-void TapeStream::open() {
-  writers_.post(tape_, TapeWriters::Open{});
+void TapeStream::open(std::unique_ptr<base::OutputFile> made) {
+  writers_.post(tape_, TapeWriters::Open{std::move(made)});
 }
 
 bool TapeStream::is_behind() const {

@@ -61,7 +61,9 @@ class TapeWriters {
  private:
   friend class TapeStream;
 
-  struct Open {};
+  struct Open {
+    std::unique_ptr<base::OutputFile> made;
+  };
   struct Finish {
     size_t id;
     schema::EventColumns last;
@@ -117,8 +119,9 @@ class TapeStream : private schema::ChunkSink {
   schema::TapeEncoder& encoder() { return encoder_; }
   const schema::TapeEncoder& encoder() const { return encoder_; }
 
-  // Makes the file now: the name is taken from then on.
-  void open();
+  // Makes the file now, or takes the one that was made to hold its name: the name is taken from
+  // then on.
+  void open(std::unique_ptr<base::OutputFile> made);
   // As many chunks wait to be written as may: give it no more for now, but what must not be lost.
   bool is_behind() const;
   // Hands over what came since the last chunk or save. False, and nothing done, while the last save

@@ -105,6 +105,7 @@ void publish_process(SessionView session, const ClaimedSlot& claimed, uint64_t p
   slot.bootstrap = early_bootstrap_calls.exchange(0);
   slot.code_map = code_map;
   slot.code_wanted = 0;
+  slot.unseen = 0;
   process.session = session;
   process.stack_frames = stack_frames_of(session.board());
   if (process.stack_frames != 0) process.needs.fetch_or(kNeedsStacks);
@@ -283,12 +284,6 @@ ThreadState* attach_thread(IfNoRing if_no_ring) {
   // The collector must see which threads live by now.
   if (process.stamped()) wake_collector(process.session.lobby());
   return &state;
-}
-
-bool has_started() {
-  if (process.session.board().awaits_start.load(std::memory_order_relaxed) != 0) return false;
-  process.awaits_start = false;
-  return true;
 }
 
 void detach_process() {

@@ -92,13 +92,6 @@ bool has_own_slot();
 ThreadState* attach_thread(IfNoRing if_no_ring);
 extern ThreadState unusable_state;
 
-// Whether calls are recorded. Two loads while it has begun.
-bool has_started();
-inline bool is_recording() {
-  return process.recording.load(std::memory_order_relaxed) &&
-         (!process.awaits_start.load(std::memory_order_relaxed) || has_started());
-}
-
 // Stops recording in this process, for good.
 void detach_process();
 

@@ -187,6 +187,17 @@ void leave_thread_unrecorded() {
   thread_local_state.calls_until_look = kNoMoreLooks;
 }
 
+bool has_started() {
+  if (process.session.board().awaits_start.load(std::memory_order_relaxed) != 0) {
+    if (++thread_local_state.unseen_calls % kUnseenCalls == 0 && has_own_slot()) {
+      process.slot.load()->unseen.fetch_add(1, std::memory_order_relaxed);
+    }
+    return false;
+  }
+  process.awaits_start = false;
+  return true;
+}
+
 ThreadState* make_room(RecordOf what) {
   if (process.awaits_start.load(std::memory_order_relaxed) && !has_started()) return nullptr;
   ThreadState* state = find_state();

@@ -33,6 +33,7 @@ struct ThreadLocal {
   // store begins a hook.
   uint64_t hook = 0;
   uint32_t calls_until_look = 0;  // before it looks for a ring again, having found none
+  uint32_t unseen_calls = 0;      // before the start of the recording
   bool ringless = false;          // the last look found no ring
   bool uses_arena = false;        // looking up symbols: its allocations are ours, not the program's
   NewHint hint = {};
@@ -49,6 +50,14 @@ extern constinit thread_local ThreadLocal thread_local_state
 
 // The calling thread's state, with a ring of its own; null if the thread is not recorded.
 [[gnu::cold, gnu::noinline]] ThreadState* find_state();
+
+// Counts the call if it has not: the recording begins when the recorder says so.
+[[gnu::cold, gnu::noinline]] bool has_started();
+// Whether the call of the hook under way is recorded. Two loads once the recording has begun.
+inline bool is_recording() {
+  return process.recording.load(std::memory_order_relaxed) &&
+         (!process.awaits_start.load(std::memory_order_relaxed) || has_started());
+}
 
 // Stops recording the calling thread; its calls are counted as lost.
 void leave_thread_unrecorded();

@@ -60,7 +60,7 @@ struct RecordingTotals {
   uint64_t awaits_start = 0;  // 1: it waits for kStart
   uint64_t processes = 0;     // that are recorded now
   uint64_t ended_processes = 0;
-  uint64_t calls = 0;  // on the tapes
+  uint64_t calls = 0;  // on the tapes; while it waits, about so many that are not
   uint64_t lost = 0;
   uint64_t tape_bytes = 0;     // of the chunks written, and of tapes that are finished
   uint64_t backlog_bytes = 0;  // of calls that are not on a tape yet

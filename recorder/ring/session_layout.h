@@ -179,6 +179,9 @@ enum class SlotState : uint32_t {
                  // join anew
 };
 
+// A thread counts so many calls by itself before it says so.
+inline constexpr uint32_t kUnseenCalls = 64;
+
 enum SlotFlags : uint32_t {
   kSlotForked = 1,  // by fork: heap and command line are the parent's
   // In another pid namespace than the collector: its thread ids, and the pid of a forked process,
@@ -209,8 +212,8 @@ struct alignas(64) ProcessSlot {
   // or closes a library, and by the collector when it knows better.
   std::atomic<uint64_t> code_map;
   std::atomic<uint32_t> code_wanted;  // grows when a stack comes through code that the map lacks
-  uint32_t padding;
-  char program[kProgramBytes];  // as executed; ends in 0
+  std::atomic<uint32_t> unseen;       // calls before the start of the recording, in kUnseenCalls
+  char program[kProgramBytes];        // as executed; ends in 0
   AllocatorFacts allocator;
 };
 static_assert(sizeof(ProcessSlot) == 512);

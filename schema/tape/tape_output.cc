@@ -53,15 +53,19 @@ base::Status TapeOutput::begin(FrameCompressor& compressor) {
   return put({ChunkKind::kHeader, 0, 0, 0, 0}, compressor.compress(words), 0);
 }
 
-base::Status TapeOutput::open(FrameCompressor& compressor) {
+base::Status TapeOutput::open(FrameCompressor& compressor, std::unique_ptr<base::OutputFile> made) {
   if (file_) return {};
   HEAPTAPE_RETURN_IF_ERROR(begin(compressor));
-  HEAPTAPE_ASSIGN_OR_RETURN(
-      base::OutputFile file,
-      base::OutputFile::create(path_, base::OutputFile::IfAbandoned::kRemove));
-  HEAPTAPE_RETURN_IF_ERROR(file.reserve(image_.size() + footer_bytes()));
-  HEAPTAPE_RETURN_IF_ERROR(file.append(image_));
-  file_.emplace(std::move(file));
+  if (made == nullptr) {
+    HEAPTAPE_ASSIGN_OR_RETURN(
+        base::OutputFile file,
+        base::OutputFile::create(path_, base::OutputFile::IfAbandoned::kRemove));
+    made = std::make_unique<base::OutputFile>(std::move(file));
+  }
+  made->remove_if_abandoned();
+  HEAPTAPE_RETURN_IF_ERROR(made->reserve(image_.size() + footer_bytes()));
+  HEAPTAPE_RETURN_IF_ERROR(made->append(image_));
+  file_.emplace(std::move(*made));
   image_ = {};
   return {};
 }

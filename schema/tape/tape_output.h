@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,8 +32,9 @@ class TapeOutput {
  public:
   TapeOutput(std::string path, TapeHeader header);
 
-  // Opens the file now, to learn whether that works. Optional: the first chunk opens it otherwise.
-  base::Status open(FrameCompressor& compressor);
+  // Opens the file now, to learn whether that works; or takes an empty one that has been made for
+  // it. Optional: the first chunk opens it otherwise.
+  base::Status open(FrameCompressor& compressor, std::unique_ptr<base::OutputFile> made = nullptr);
 
   // Neither fails: see status().
   void write(const EventColumns& chunk, FrameCompressor& compressor);
