@@ -142,7 +142,7 @@ Result<int> exec_recorded(const std::vector<std::string>& command,
   recorders.reset();
   Message message;
   if (const size_t bytes = receive(ours.get(), message); bytes != 0) {
-    const int failure = execute(command, parse(message, bytes));
+    const int failure = TargetProgram(command, parse(message, bytes)).execute();
     send(ours.get(), &failure, sizeof failure, MSG_NOSIGNAL);
   }
   int status = 0;

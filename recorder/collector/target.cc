@@ -64,23 +64,29 @@ Result<Pipe> open_pipe() {
 
 }  // namespace
 
-int execute(const std::vector<std::string>& command, const TargetEnvironment& environment) {
-  std::vector<std::string> words = command;
-  std::vector<std::string> variables = make_environment(environment);
-  execvpe(command[0].c_str(), as_pointers(words).data(), as_pointers(variables).data());
+TargetProgram::TargetProgram(const std::vector<std::string>& command,
+                             const TargetEnvironment& environment)
+    : words_(command),
+      variables_(make_environment(environment)),
+      argv_(as_pointers(words_)),
+      envp_(as_pointers(variables_)) {}
+
+int TargetProgram::execute() const {
+  execvpe(argv_[0], argv_.data(), envp_.data());
   return errno;
 }
 
 Result<int> start_target(const std::vector<std::string>& command,
                          const TargetEnvironment& environment, const RecorderSignals& signals,
                          TargetGroup group) {
+  const TargetProgram program(command, environment);
   HEAPTAPE_ASSIGN_OR_RETURN(Pipe exec_error, open_pipe());
   const int pid = fork();
   if (pid < 0) return base::os_error("cannot start '" + command[0] + "'", errno);
   if (pid == 0) {
     signals.restore_in_child();
     if (group == TargetGroup::kOwn) setpgid(0, 0);
-    const int failure = execute(command, environment);
+    const int failure = program.execute();
     [[maybe_unused]] const ssize_t told = write(exec_error.in.get(), &failure, sizeof failure);
     _exit(127);
   }

@@ -25,9 +25,23 @@ struct TargetEnvironment {
   std::string session_value;    // of kSessionVariable
 };
 
-// Executes `command` in this process, with our caller's environment and `environment`. Returns
-// errno if that fails.
-int execute(const std::vector<std::string>& command, const TargetEnvironment& environment);
+// A command with our caller's environment and `environment`.
+class TargetProgram {
+ public:
+  TargetProgram(const std::vector<std::string>& command, const TargetEnvironment& environment);
+  TargetProgram(const TargetProgram&) = delete;
+  TargetProgram& operator=(const TargetProgram&) = delete;
+
+  // Executes it in this process. Returns errno if that fails. Allocates nothing: after a fork, the
+  // lock of an allocator may be held for ever.
+  int execute() const;
+
+ private:
+  std::vector<std::string> words_;
+  std::vector<std::string> variables_;
+  std::vector<char*> argv_;
+  std::vector<char*> envp_;
+};
 
 // Starts `command` in a child of ours. Returns its pid; an error when the program cannot be
 // executed.
