@@ -128,7 +128,7 @@ void print_summary(const TapeSummary& summary, const schema::TapeOrigin& origin,
   print_memory(summary, out);
   if (summary.late_ns != 0) {
     out << "began      " << base::duration_text(static_cast<double>(summary.late_ns))
-        << " after the process: calls of before are not on the tape\n";
+        << " after the process: earlier calls are not on the tape\n";
   }
   out << "ran        " << ran_text(summary, origin) << "\n"
       << "losses     " << losses_text(summary) << "\n"

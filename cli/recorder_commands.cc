@@ -127,6 +127,10 @@ void add_tape_options(CLI::App* command, recorder::RecordOptions& options,
   add_interval(command, options);
 }
 
+void add_wait(CLI::App* command, bool& waits_for_all, const std::string& help) {
+  add_choice<bool>(command, "--wait", waits_for_all, {{"target", false}, {"all", true}}, help);
+}
+
 void add_stacks(CLI::App* command, const std::shared_ptr<RecordCommandOptions>& given) {
   command
       ->add_option_function<std::string>(
@@ -153,9 +157,9 @@ void add_record(CLI::App& app, Request& request) {
   CLI::App* command =
       app.add_subcommand("record", "Run a command and record every call it makes to malloc");
   add_tape_options(command, options, "heaptape");
-  add_choice<bool>(command, "--wait", options.waits_for_all, {{"target", false}, {"all", true}},
-                   "when to end the recording by itself: at the end of the command, or of all its "
-                   "descendants, daemons included (default target)");
+  add_wait(command, options.waits_for_all,
+           "when to end the recording by itself: at the end of the command, or of all its "
+           "descendants, daemons included (default target)");
   command->add_flag("--detach-on-interrupt", options.detaches_on_interrupt,
                     "SIGINT (Ctrl-C) ends the recording and leaves the program running; it gets a "
                     "process group of its own, and cannot read from the terminal");
@@ -178,9 +182,9 @@ void add_exec(CLI::App& app, Request& request) {
   CLI::App* command = app.add_subcommand(
       "exec", "Run a service under its own pid, and record it from the background");
   add_tape_options(command, options, "the command");
-  add_choice<bool>(command, "--wait", options.waits_for_all, {{"target", false}, {"all", true}},
-                   "when to end the recording: at the end of the command, or of all its recorded "
-                   "descendants, daemons included (default all)");
+  add_wait(command, options.waits_for_all,
+           "when to end the recording: at the end of the command, or of all its recorded "
+           "descendants, daemons included (default all)");
   add_stacks(command, given);
   add_command(command, options.command);
   command->footer(

@@ -25,10 +25,10 @@ namespace {
 using base::Error;
 using base::Result;
 
-// Of a TargetEnvironment: two texts, each ended by a 0.
+// A TargetEnvironment as two texts, each ended by a 0.
 using Message = std::array<char, PATH_MAX + 256>;
 
-// Bytes that came, in whole; 0: nobody is there any more.
+// Returns the bytes of a message; 0 if the other process has closed its end.
 template <typename Content>
 size_t receive(int socket, Content& content) {
   ssize_t got;
@@ -146,7 +146,8 @@ Result<int> exec_recorded(const std::vector<std::string>& command,
     send(ours.get(), &failure, sizeof failure, MSG_NOSIGNAL);
   }
   int status = 0;
-  while (waitpid(static_cast<int>(child), &status, __WCLONE) < 0 && errno == EINTR) {
+  while (waitpid(static_cast<int>(child), &status, __WCLONE) < 0) {
+    if (errno != EINTR) return base::os_error("cannot wait for the recorder", errno);
   }
   if (WIFEXITED(status)) return WEXITSTATUS(status);
   return Error::target("the recorder was killed by signal " + std::to_string(WTERMSIG(status)) +

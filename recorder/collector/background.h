@@ -30,7 +30,7 @@ class Background {
 
   // Lets the parent become the program. An error if that cannot be executed. Once.
   base::Result<Target> start_parent(const TargetEnvironment& environment);
-  // Whoever reads standard error to its end need not wait for the recorder any longer.
+  // Closes standard error: a reader that waits for its end need not wait for the recorder.
   static void leave_standard_error();
   // Gives memory back and waits for the end of the program, which may take weeks.
   void wait_for_parent() const;

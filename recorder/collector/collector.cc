@@ -237,7 +237,9 @@ void Collector::answer_rest(ControlOutcome outcome) {
     const auto is_its = [&request](const auto& process) { return process.pid == request.pid; };
     const bool is_ours =
         request.is_of_this_recording || std::ranges::any_of(table_.manifest(), is_its);
-    if (!is_ours || request.verb == ControlVerb::kMark) continue;
+    const bool is_too_late =
+        request.verb == ControlVerb::kMark || request.verb == ControlVerb::kStart;
+    if (!is_ours || is_too_late) continue;
     if (is_stop(request)) {
       stops_.push_back(std::move(request));
     } else {

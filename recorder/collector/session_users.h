@@ -12,7 +12,7 @@ class SessionUsers {
 
   // Whether a process but this one has the session mapped, as a forked child has from its start, or
   // has it in its environment, as an executed program has until it joins. Looks at all processes in
-  // /proc that we may read, some 50 us for each. False without /proc.
+  // /proc that we may read, in turn. False without /proc.
   bool any() const;
 
  private:

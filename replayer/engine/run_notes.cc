@@ -201,7 +201,7 @@ void add_steering_notes(const RunFacts& run, const TapeFacts& tape,
   }
 }
 
-// Of a forked child, or a recording that began late.
+// A note if the tape lacks earlier blocks: a forked child's, or one that began late.
 std::string unseen_note(const BackendSpec& spec, const TapeFacts& tape) {
   std::string what;
   if (tape.late_ns() != 0) {

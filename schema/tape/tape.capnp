@@ -156,7 +156,7 @@ struct Summary {
   lostDoubleFrees @24 :UInt64;
   largestSample @25 :ProcessSample;  # the one with most residentBytes, without regions; may be absent
   innerAllocators @26 :List(InnerAllocator);
-  lateNs @27 :UInt64;  # since the tape began: calls of before are not on it
+  lateNs @27 :UInt64;  # since the tape began: earlier calls are not on it
 
   # A file with allocators inside. Calls to those allocators are not on the tape.
   struct InnerAllocator {

@@ -175,7 +175,7 @@ struct TapeSummary {
   uint64_t stalls = 0;               // times a thread waited for room in its ring
   uint64_t stall_ns = 0;
   uint64_t duration_ns = 0;
-  // Since the tape began, where the recording began later than its program: calls of before are not
+  // Since the tape began, where the recording began later than its program: earlier calls are not
   // on the tape.
   uint64_t late_ns = 0;
   EndReason end_reason = EndReason::kExited;

@@ -12,7 +12,7 @@ it is Python, in each third pair. Columns, medians of the pairs with their quart
              it records none but the first
 
 Behind the table: which share of the calls `--on-full drop` keeps, the time from the end of a
-program to that of its recorder beyond the bare program's own, `record -- true`, and the machine's
+program to that of its recorder beyond the bare program's own, `record -- true` and `exec -- true`, and the machine's
 own figures.
 
 usage: record_cost.py HEAPTAPE TARGETS [--pairs N] [--memray PYTHON] [NAME...]
@@ -225,7 +225,13 @@ def show_ends(heaptape, pairs, folder):
         bare = end_ms(python)
         later.append(end_ms([*record, *python]) - bare)
     print(f"from the end of python3 to that of record, beyond python3's own: {text_of(later, 1)} ms")
-    print(f"record -- true: {text_of([whole_ms([*record, 'true']) for _ in range(2 * pairs)], 1)} ms")
+    starts = {"record": record, "exec": [heaptape, "exec", "-o", f"{folder}/%p.tape", "--"], "bare": []}
+    taken = {name: [] for name in starts}
+    for _ in range(2 * pairs):
+        for name, words in starts.items():
+            taken[name].append(whole_ms([*words, "true"]))
+    for name, times in taken.items():
+        print(f"{name} -- true: {text_of(times, 1)} ms")
 
 
 def main():

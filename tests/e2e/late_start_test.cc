@@ -64,7 +64,7 @@ TEST_F(LateStart, BeginsByItselfAfterATime) {
   EXPECT_GE(tape.summary.late_ns, 20'000'000u);
 }
 
-// Of the 4,000 of its threads; each says so after every 64.
+// Its threads make 4,000 calls at first, and report every 64.
 TEST_F(LateStart, BeginsAfterSoManyCalls) {
   const Ended ended = record(late({"sleep 0.2"}), {"--start-after", "3000"});
   EXPECT_EQ(ended.status, kStatusOfLate) << ended.describe();
@@ -83,7 +83,7 @@ TEST_F(LateStart, BeginsAfterSoManyCalls) {
 TEST_F(LateStart, ReplaysAndSaysWhatIsMissing) {
   ASSERT_EQ(record(late({ctl("start")}), {"--paused"}).status, kStatusOfLate);
   const Ended info = run_command({heaptape_path(), "info", tape_path()});
-  EXPECT_NE(info.out.find(" after the process: calls of before are not on the tape"),
+  EXPECT_NE(info.out.find(" after the process: earlier calls are not on the tape"),
             std::string::npos)
       << info.out;
   const Ended json = run_command({heaptape_path(), "info", tape_path(), "--json"});

@@ -103,6 +103,13 @@ int status_beside_a_recorder(int (*ask)()) {
   return status;
 }
 
+TEST(ControlClient, MayNotAnnounceTheEndOfAnother) {
+  const Recorder recorder;
+  const auto reply =
+      request_control({.verb = ControlVerb::kEnd, .pid = kPid}, kPatienceMs, own_prefix());
+  EXPECT_FALSE(reply.ok());
+}
+
 TEST(ControlClient, FindsTheRecorderOfAProcessAmongOthers) {
   const auto other = open_server();  // says nothing
   const Recorder recorder;
