@@ -175,6 +175,15 @@ TEST_F(ExecTest, RecordsDaemonsToTheirEnds) {
   EXPECT_EQ(tape_that_asks_for(778).mallocs_of(778), 1000u);
 }
 
+// Nothing of the daemon is known before its first call, when its parent is long gone.
+TEST_F(ExecTest, RecordsADaemonThatCallsMallocLate) {
+  const Ended ended = run_command(exec_words({target_path("daemon")}));
+  EXPECT_EQ(ended.status, 5) << ended.describe();
+  ASSERT_TRUE(wait_until_written());
+  EXPECT_TRUE(all_verify());
+  EXPECT_EQ(tape_that_asks_for(778).mallocs_of(778), 1000u);
+}
+
 // As a daemon's parent does for whoever reads its output: $(server start 2>&1).
 TEST_F(ExecTest, LeavesStandardErrorToDaemons) {
   std::string start = "(setsid " + target_path("service") + " " + told_ + " >/dev/null 2>&1 &)";

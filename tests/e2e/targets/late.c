@@ -1,7 +1,9 @@
-/* late START [STOP]: makes 1,000 blocks of 777 bytes in each of four threads, and of a child, which
-   waits; runs the command START, which begins the recording; then, in each of those threads and in
-   the child, makes 500 blocks of 778 bytes and frees the earlier ones. Then runs the command STOP,
-   if it is given, and makes 100 blocks of 779 bytes in each thread. Exits with 7. */
+/* late START [STOP]: sets glibc's threshold for trimming to 12,345 bytes; makes 1,000 blocks of 777
+   bytes in each of four threads, and of a child, which waits; runs the command START, which begins
+   the recording; then, in each of those threads and in the child, makes 500 blocks of 778 bytes and
+   frees the earlier ones. Then runs the command STOP, if it is given, and makes 100 blocks of 779
+   bytes in each thread. Exits with 7. */
+#include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +38,9 @@ static void* live(void* mine) {
 
 int main(int count, char** arguments) {
   if (count < 2) return 2;
+#ifdef M_TRIM_THRESHOLD
+  mallopt(M_TRIM_THRESHOLD, 12345);
+#endif
   free(malloc(1)); /* so that it joins before its child */
   int go[2];
   if (pipe(go) != 0) return 2;
