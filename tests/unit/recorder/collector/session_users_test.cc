@@ -16,18 +16,19 @@
 namespace heaptape::recorder {
 namespace {
 
-constexpr char kValue[] = "4711-0123abcd:00112233445566778899aabbccddeeff";
-
 // A file like a session's lobby, which this process has mapped.
 class SessionUsersTest : public testing::Test {
  protected:
-  SessionUsersTest() : lobby_(memfd_create(kLobbyName, MFD_CLOEXEC)), users_(lobby_.get(), kValue) {
+  SessionUsersTest() : lobby_(memfd_create(kLobbyName, MFD_CLOEXEC)), users_(lobby_.get(), value_) {
     EXPECT_EQ(ftruncate(lobby_.get(), base::kPageBytes), 0);
     mapped_ = mmap(nullptr, base::kPageBytes, PROT_READ, MAP_SHARED, lobby_.get(), 0);
     EXPECT_NE(mapped_, MAP_FAILED);
   }
   ~SessionUsersTest() override { munmap(mapped_, base::kPageBytes); }
 
+  // Of this process alone: tests of this file run side by side, and each sees all processes.
+  const std::string value_ =
+      std::to_string(getpid()) + "-0123abcd:00112233445566778899aabbccddeeff";
   const base::Descriptor lobby_;
   const SessionUsers users_;
   void* mapped_;
@@ -66,7 +67,7 @@ TEST_F(SessionUsersTest, AreNotThoseOfAnotherSession) {
 
 TEST_F(SessionUsersTest, AreProgramsThatAreToJoin) {
   const tests::CommandLine line{.words = {"sleep", "60"},
-                                .environment = {std::string(kSessionVariable) + "=" + kValue}};
+                                .environment = {std::string(kSessionVariable) + "=" + value_}};
   {
     const tests::Command program(line);
     EXPECT_TRUE(tests::wait_until([this] { return users_.any(); }));
