@@ -151,8 +151,23 @@ void print_stacks(const schema::StackRecording& stacks, std::ostream& out) {
       << ", of " << calls << "; `heaptape stats --by site` lists call sites\n";
 }
 
+void print_inheritance(const TapeReader& tape, std::ostream& out) {
+  if (!tape.inherited_problem().empty()) {
+    out << "inherited  " << base::display_text(tape.inherited_problem()) << "\n";
+  }
+  if (tape.inherited_blocks() == 0) return;
+  out << "inherited  " << base::counted(tape.inherited_blocks(), "block");
+  if (tape.joined_blocks() != 0) {
+    out << ", " << base::bytes_text(tape.joined_bytes()) << ", live when it was forked: after "
+        << base::counted(tape.inheritance()->events, "call") << " on "
+        << base::display_text(tape.inheritance()->tape);
+  }
+  out << "; they come before its own calls\n";
+}
+
 void print(const TapeReader& tape, std::ostream& out) {
   print_header(tape, out);
+  print_inheritance(tape, out);
   if (tape.summary()) {
     print_summary(*tape.summary(), tape.header().origin, out);
   } else {

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <optional>
 #include <ostream>
-#include <unordered_map>
 #include <vector>
 
 #include "base/display_text.h"
@@ -10,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/tape_copy.h"
 #include "cli/tape_reading.h"
+#include "schema/tape/live_blocks.h"
 #include "schema/tape/stack_end.h"
 
 namespace heaptape::cli {
@@ -19,7 +19,6 @@ using base::Result;
 using base::Status;
 using schema::Event;
 using schema::EventBatch;
-using schema::OpKind;
 using schema::Stacks;
 using schema::TapeHeader;
 using schema::TapeReader;
@@ -41,13 +40,6 @@ std::string hashed(const std::string& name) {
   return base::format_text("name-%016llx", static_cast<unsigned long long>(hash));
 }
 
-// A block that is live when the kept part begins.
-struct Held {
-  Event birth;
-  schema::FrameNumber stack = 0;
-  uint64_t number = 0;  // of that call
-};
-
 // Collects the facts about a tape that copying its calls needs.
 class Survey {
  public:
@@ -60,7 +52,7 @@ class Survey {
       const Event& event = batch.events[i];
       note_address(event.address);
       note_address(event.freed_address);
-      if (number <= before_) hold(event, batch.stacks.empty() ? 0 : batch.stacks[i], number);
+      if (number <= before_) held_.add(event, batch.stacks.empty() ? 0 : batch.stacks[i], number);
     }
     for (const schema::ProcessSample& sample : batch.samples) {
       for (const base::AddressRange& region : sample.regions) note_address(region.begin);
@@ -84,33 +76,16 @@ class Survey {
   uint64_t begin_ns() const { return begin_ns_; }
   // The calls before the kept part by which the program set its allocator up.
   const std::vector<schema::SteeringCall>& settings() const { return settings_; }
-  // In order of birth.
-  std::vector<Held> held() const {
-    std::vector<Held> blocks;
-    blocks.reserve(held_.size());
-    for (const auto& [address, block] : held_) blocks.push_back(block);
-    std::ranges::sort(blocks, {}, &Held::number);
-    return blocks;
-  }
+  // The blocks that are live when the kept part begins.
+  std::vector<schema::LiveBlock> held() const { return held_.list(); }
 
  private:
-  void hold(const Event& event, schema::FrameNumber stack, uint64_t number) {
-    if (schema::is_failed(event)) return;
-    if (event.freed_address != 0) held_.erase(event.freed_address);
-    if (event.address == 0) return;
-    Held block{event, stack, number};
-    block.birth.freed_address = 0;
-    // In the kept part, a resized block is a new block.
-    if (schema::op_info(event.op).kind == OpKind::kResize) block.birth.op = schema::Op::kMalloc;
-    held_[event.address] = block;
-  }
-
   uint64_t before_;  // calls before the kept part
   uint64_t until_;
   uint64_t lowest_ = UINT64_MAX;
   uint64_t begin_ns_ = 0;
   std::vector<schema::SteeringCall> settings_;
-  std::unordered_map<uint64_t, Held> held_;  // by address
+  schema::LiveBlocks held_;
 };
 
 // Removes traces of the machine, and cuts the end off.
@@ -242,6 +217,12 @@ TapeSummary scrubbed_summary(const TapeReader& tape, const Scrubber& scrubber, b
   return summary;
 }
 
+// So many calls at the beginning of the kept part hand out blocks that were inherited.
+uint64_t begins_with(const TapeReader& tape, const ScrubOptions& options) {
+  const uint64_t inherited = std::min(tape.inherited_blocks(), options.to);
+  return inherited - std::min(inherited, options.from - 1);
+}
+
 Status check(const ScrubOptions& options, const TapeReader& tape) {
   if (base::same_file(tape.path(), options.output)) {
     return base::Error::usage(base::quoted(options.output) +
@@ -271,9 +252,13 @@ Result<TapeSummary> scrub(const ScrubOptions& options, Console& console) {
   const Stacks scrubbed_stacks = scrubber.stacks(stacks);
   HEAPTAPE_ASSIGN_OR_RETURN(
       auto writer, schema::TapeWriter::create(options.output, scrubber.header(tape.header())));
+  const std::vector<schema::LiveBlock> held = survey.held();
+  if (const uint64_t blocks = held.size() + begins_with(tape, options); blocks != 0) {
+    writer->add_inheritance({.tape = "", .blocks = blocks});
+  }
   TapeCopy copy(scrubbed_stacks, *writer);
   for (const schema::SteeringCall& call : survey.settings()) writer->add_steering(call);
-  for (const Held& block : survey.held()) copy.add(scrubber.scrub(block.birth), block.stack);
+  for (const schema::LiveBlock& block : held) copy.add(scrubber.scrub(block.birth), block.stack);
   HEAPTAPE_RETURN_IF_ERROR(tape.seek(options.from - 1));
   HEAPTAPE_RETURN_IF_ERROR(for_each_batch(tape, [&](EventBatch& batch) {
     scrubber.scrub(batch);

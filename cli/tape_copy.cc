@@ -50,6 +50,12 @@ base::Status TapeCopy::finish() {
   return writer_.status();
 }
 
+std::optional<schema::Inheritance> inheritance_of_copy(const schema::TapeReader& tape,
+                                                       uint64_t events) {
+  if (tape.inherited_blocks() == 0) return tape.inheritance();
+  return schema::Inheritance{.tape = "", .blocks = std::min(tape.inherited_blocks(), events)};
+}
+
 base::Result<schema::TapeSummary> copy_whole(
     schema::TapeReader& tape, const std::string& output,
     const std::function<schema::TapeSummary(const TapeCopy& copy)>& summary, int level) {
@@ -61,6 +67,7 @@ base::Result<schema::TapeSummary> copy_whole(
                             schema::TapeReader::open(tape.path(), schema::OnDamage::kSkip));
   HEAPTAPE_ASSIGN_OR_RETURN(const schema::Stacks stacks, other.read_stacks());
   HEAPTAPE_ASSIGN_OR_RETURN(auto writer, schema::TapeWriter::create(output, tape.header(), level));
+  if (const auto inheritance = inheritance_of_copy(tape)) writer->add_inheritance(*inheritance);
   TapeCopy copy(stacks, *writer);
   HEAPTAPE_RETURN_IF_ERROR(
       for_each_batch(tape, [&](const schema::EventBatch& batch) { copy.add(batch); }));

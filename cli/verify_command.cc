@@ -68,7 +68,7 @@ class CallsAfterEnd {
 }  // namespace
 
 int run_verify(const std::string& path, Console& console) {
-  auto tape = TapeReader::open(path, TapeReader::OnDamage::kSkip);
+  auto tape = TapeReader::open(path, TapeReader::OnDamage::kSkip, schema::Inherited::kLeaveOut);
   if (!tape.ok()) {
     console.print_error(not_a_tape(tape.error(), path).message);
     return tape.error().code == base::ErrorCode::kDamaged ? kExitFailed : kExitUnusable;

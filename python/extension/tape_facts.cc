@@ -163,6 +163,7 @@ nb::dict tape_facts(const schema::TapeReader& tape) {
   facts["path"] = text(tape.path());
   facts["fileBytes"] = tape.file_bytes();
   facts["events"] = tape.events();
+  facts["inheritedBlocks"] = tape.inherited_blocks();
   facts["finished"] = tape.finished();
   add_header(facts, tape.header());
   if (tape.summary()) add_summary(facts, *tape.summary());

@@ -29,6 +29,11 @@ struct LoggedMapping {
   uint64_t caller = 0;  // the address to which it returns
 };
 
+struct LoggedFork {
+  uint64_t number = 0;  // any value
+  uint32_t thread = 0;  // that forks
+};
+
 struct LoggedCall {
   schema::Event event;  // as the tape will have it
   schema::FrameNumber stack = 0;
@@ -37,7 +42,7 @@ struct LoggedCall {
   uint64_t begin_stamp = 0;  // from here on the block given up may belong to another thread
   uint64_t ticks = 0;        // of the stamp, or of the time mark right before it; 0: neither
   // A call that is no event: then `event` has nothing.
-  std::variant<std::monostate, schema::SteeringCall, LoggedMapping> beside;
+  std::variant<std::monostate, schema::SteeringCall, LoggedMapping, LoggedFork> beside;
 
   bool is_event() const { return beside.index() == 0; }
 };
@@ -70,6 +75,13 @@ inline LoggedCall to_steering_call(const Record& record, uint32_t thread) {
                                      .op = static_cast<schema::SteeringOp>(record.address),
                                      .first = static_cast<int64_t>(record.size),
                                      .second = static_cast<int64_t>(record.old_address)};
+  return call;
+}
+
+inline LoggedCall to_fork(const Record& record, uint32_t thread) {
+  LoggedCall call;
+  call.stamp = call.begin_stamp = record.stamp;
+  call.beside = LoggedFork{record.address, thread};
   return call;
 }
 

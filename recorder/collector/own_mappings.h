@@ -36,6 +36,11 @@ class OwnMappings {
       sizes_.erase(address);
   }
 
+  // Those of the process from which this one was forked, but where it has others.
+  void inherit(const OwnMappings& parent) {
+    sizes_.insert(parent.sizes_.begin(), parent.sizes_.end());
+  }
+
   size_t count() const { return sizes_.size(); }
   // Calls visit(range) for each, by address. Ranges are whole pages.
   template <typename Visit>

@@ -331,11 +331,22 @@ bool is_arena_heap(const PrivateMapping& mapping, AddressRange behind) {
 // Relocated constants of the largest programs have a few MiB. A look takes time for each page.
 constexpr uint64_t kMostConstantBytes = 16 << 20;
 
+// Where memory is malloc's.
+struct MallocPlaces {
+  const LiveSet& live;
+  MappedChunks mapped_chunks;
+  std::span<const AddressRange> inherited;  // ascending
+
+  bool any_in(AddressRange range) const {
+    if (live.any_in(range, mapped_chunks)) return true;
+    const auto behind = std::ranges::lower_bound(inherited, range.end, {}, &AddressRange::begin);
+    return behind != inherited.begin() && (behind - 1)->end > range.begin;
+  }
+};
+
 // The range without what lies at its ends where no such heap with a live block can be.
-AddressRange without_empty_heaps(AddressRange range, const LiveSet& live) {
-  const auto has_block = [&live](AddressRange part) {
-    return live.any_in(part, MappedChunks::kSkip);
-  };
+AddressRange without_empty_heaps(AddressRange range, const MallocPlaces& places) {
+  const auto has_block = [&places](AddressRange part) { return places.any_in(part); };
   while (range.begin / kArenaHeapBytes != (range.end - 1) / kArenaHeapBytes) {
     const uint64_t heap = (range.begin / kArenaHeapBytes + 1) * kArenaHeapBytes;
     if (has_block({range.begin, heap})) break;
@@ -463,7 +474,8 @@ std::optional<ProcTexts> read_proc_texts(uint32_t pid, CodeTables* code, WithPag
 schema::ProcessSample make_sample(const ProcTexts& texts, const LiveSet& live,
                                   const OwnMappings* own_mappings,
                                   std::span<const uint64_t> thread_blocks,
-                                  const MemoryOwners& owners, const std::string& raw_owner) {
+                                  const MemoryOwners& owners, const std::string& raw_owner,
+                                  std::span<const AddressRange> inherited) {
   schema::ProcessSample sample;
   sample.resident_bytes =
       status_bytes(texts.status, "RssAnon:") + status_bytes(texts.status, "VmSwap:");
@@ -472,11 +484,11 @@ schema::ProcessSample make_sample(const ProcTexts& texts, const LiveSet& live,
   sample.parts.peak_bytes = status_bytes(texts.status, "VmHWM:");
   sample.parts.huge_bytes = status_bytes(texts.status, "HugetlbPages:");
   const bool is_glibc = own_mappings != nullptr;
-  const MappedChunks mapped_chunks = is_glibc ? MappedChunks::kSkip : MappedChunks::kCount;
+  const MallocPlaces places{live, is_glibc ? MappedChunks::kSkip : MappedChunks::kCount, inherited};
   for (const AddressRange& range : texts.anonymous) {
-    if (!live.any_in(range, mapped_chunks)) continue;
+    if (!places.any_in(range)) continue;
     const bool may_be_merged = is_glibc && base::common_part(range, texts.break_heap).bytes() == 0;
-    sample.regions.push_back(may_be_merged ? without_empty_heaps(range, live) : range);
+    sample.regions.push_back(may_be_merged ? without_empty_heaps(range, places) : range);
   }
   const bool has_too_many = own_mappings != nullptr && own_mappings->count() > kMaxOwnMappings;
   if (!texts.resident || has_too_many) return sample;

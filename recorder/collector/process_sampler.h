@@ -67,12 +67,15 @@ std::optional<ProcTexts> read_proc_texts(uint32_t pid, CodeTables* code, WithPag
 // the first thread's, and of other threads the mappings up to their control blocks, unless a block
 // lives there. The owner of other pages is the name that the program gave them, who mapped them, or
 // PrivateMapping::owner; or `raw_owner`, whose run-time maps memory past the hooks, if not empty.
-// `own_mappings`: null where the allocator is not glibc. time_ns and event stay 0.
+// `own_mappings`: null where the allocator is not glibc. `inherited`: regions of the process from
+// which this one was forked, ascending; what is mapped there is malloc's, too, with live blocks or
+// without. time_ns and event stay 0.
 schema::ProcessSample make_sample(const ProcTexts& texts, const LiveSet& live,
                                   const OwnMappings* own_mappings,
                                   std::span<const uint64_t> thread_blocks = {},
                                   const MemoryOwners& owners = {},
-                                  const std::string& raw_owner = {});
+                                  const std::string& raw_owner = {},
+                                  std::span<const base::AddressRange> inherited = {});
 
 // The writable anonymous mappings in the text of /proc/PID/maps, in its order. Lines that make no
 // sense are left out.

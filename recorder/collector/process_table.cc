@@ -27,6 +27,7 @@ Claim read_claim(const ProcessSlot& slot, SlotId id) {
           slot.pid,
           slot.serial,
           slot.parent_serial,
+          slot.fork,
           slot.initial_break,
           read_text(slot.program),
           read_text(slot.allocator.path),
@@ -39,6 +40,17 @@ schema::StackRecording stack_recording(const Board& board) {
   return {board.unwinding == Unwinding::kTables ? schema::StackMode::kUnwindTables
                                                 : schema::StackMode::kFramePointers,
           board.stack_frames, board.stack_bytes};
+}
+
+// Of ended processes, whose children may yet join.
+constexpr size_t kMostEstates = 256;
+
+schema::Inheritance inheritance(const std::string& parents_tape, uint64_t start_unix_ns,
+                                const RingMerge::Fork& fork) {
+  return {.tape = std::filesystem::path(parents_tape).filename(),
+          .start_unix_ns = start_unix_ns,
+          .events = fork.calls_before,
+          .thread = fork.thread};
 }
 
 // How many slots or rings were ever taken.
@@ -82,15 +94,50 @@ void ProcessTable::settle_heirs(uint64_t ending_parent) {
   std::erase_if(heirs_, [&](const Heir& heir) {
     const auto child = processes_.find(heir.slot);
     if (child == processes_.end()) return true;
-    MemoryOwners& owners = child->second->merge().owners();
     RecordedProcess* const parent = find_serial(heir.parent_serial);
-    if (parent == nullptr) return owners.inherit({}), true;
+    if (parent == nullptr) return child->second->merge().owners().inherit({}), true;
     const bool is_due = heir.parent_serial == ending_parent ||
                         (parent->merge().rounds_done() >= heir.parent_round &&
                          !parent->merge().owners().awaits_inheritance());
-    if (is_due) owners.inherit(parent->merge().owners());
+    if (is_due) bequeath(*parent, *child->second, heir.fork);
     return is_due;
   });
+}
+
+void ProcessTable::bequeath(RecordedProcess& parent, RecordedProcess& child, uint32_t fork) {
+  child.inherit(parent);
+  if (const RingMerge::Fork* const found = parent.merge().find_fork(fork)) {
+    const RecordedProcess::Traits& traits = parent.traits();
+    child.tape().add_inheritance(inheritance(traits.tape_path, traits.start_unix_ns, *found));
+  }
+}
+
+void ProcessTable::leave_estate(const RecordedProcess& process) {
+  if (process.merge().forks().empty()) return;
+  if (estates_.size() == kMostEstates) estates_.pop_front();
+  const RecordedProcess::Traits& traits = process.traits();
+  estates_.push_back({traits.serial, traits.tape_path, traits.start_unix_ns,
+                      process.merge().forks(), process.regions()});
+}
+
+void ProcessTable::inherit_estate(RecordedProcess& child, uint64_t parent_serial,
+                                  uint32_t fork) const {
+  const auto estate = std::ranges::find(estates_, parent_serial, &Estate::serial);
+  if (estate == estates_.end()) return;
+  child.inherit(estate->regions);
+  if (const RingMerge::Fork* const found = RingMerge::find(estate->forks, fork)) {
+    child.tape().add_inheritance(inheritance(estate->tape, estate->start_unix_ns, *found));
+  }
+}
+
+void ProcessTable::settle_last_moment(SlotId slot) {
+  const auto heir = std::ranges::find(heirs_, slot, &Heir::slot);
+  if (heir == heirs_.end()) return;
+  if (RecordedProcess* const parent = find_serial(heir->parent_serial)) {
+    parent->merge().finish_rounds();
+    bequeath(*parent, *processes_.at(slot), heir->fork);
+  }
+  heirs_.erase(heir);
 }
 
 uint64_t ProcessTable::unseen_calls() const {
@@ -184,7 +231,8 @@ void ProcessTable::adopt_process(const Claim& claim) {
   if (!traits.identity.perf_maps.empty()) {
     traits.code_names = std::make_shared<CodeNames>(traits.identity.perf_maps);
   }
-  auto tape = create_tape(traits.tape_path, claim, traits.identity);
+  traits.start_unix_ns = base::clock_ns(CLOCK_REALTIME);
+  auto tape = create_tape(claim, traits);
   const auto with_stacks =
       handshakes_.code() != nullptr ? RingMerge::WithStacks::kYes : RingMerge::WithStacks::kNo;
   const SessionView& view = pool_of(claim.slot).view();
@@ -194,15 +242,17 @@ void ProcessTable::adopt_process(const Claim& claim) {
   if (counts_sizes_) merge->count_sizes();
   if (RecordedProcess* const parent = find_serial(claim.parent_serial)) {
     merge->owners().await_inheritance();
-    heirs_.push_back({claim.slot, parent->traits().serial, parent->merge().rounds_begun() + 1});
+    heirs_.push_back(
+        {claim.slot, claim.fork, parent->traits().serial, parent->merge().rounds_begun() + 1});
   }
   merge->note_code(traits.identity.code.mappings);
   manifest_.emplace_back();
   slot_of_serial_.emplace(traits.serial, claim.slot);
   if (traits.pid_is_ours) slot_of_pid_.insert_or_assign(claim.pid, claim.slot);
-  processes_.emplace(claim.slot, std::make_unique<RecordedProcess>(
-                                     std::move(tape), std::move(merge), shared(claim.slot),
-                                     std::move(traits), begin_ns));
+  auto process = std::make_unique<RecordedProcess>(std::move(tape), std::move(merge),
+                                                   shared(claim.slot), std::move(traits), begin_ns);
+  inherit_estate(*process, claim.parent_serial, claim.fork);
+  processes_.emplace(claim.slot, std::move(process));
 }
 
 // Two processes that say they have one pid did not have it at the same time: the owner of an
@@ -225,8 +275,9 @@ void ProcessTable::end_replaced(uint32_t pid) {
   if (found != slot_of_pid_.end()) end(found->second, schema::EndReason::kReplaced, 0);
 }
 
-std::unique_ptr<TapeStream> ProcessTable::create_tape(const std::string& path, const Claim& claim,
-                                                      const ProcessIdentity& identity) {
+std::unique_ptr<TapeStream> ProcessTable::create_tape(const Claim& claim,
+                                                      const RecordedProcess::Traits& traits) {
+  const ProcessIdentity& identity = traits.identity;
   schema::TapeHeader header;
   header.writer = std::string("heaptape ") + base::kVersion;
   header.command_line = identity.command_line;
@@ -237,12 +288,12 @@ std::unique_ptr<TapeStream> ProcessTable::create_tape(const std::string& path, c
   header.pid = identity.pid;
   header.parent_pid = identity.parent_pid;
   header.page_bytes = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));
-  header.start_unix_ns = base::clock_ns(CLOCK_REALTIME);
+  header.start_unix_ns = traits.start_unix_ns;
   header.initial_break = claim.initial_break;
   header.clock = pools_.session().board().clock == Clock::kTsc ? schema::StampClock::kTsc
                                                                : schema::StampClock::kCounter;
   header.stacks = stack_recording(pools_.session().board());
-  auto tape = std::make_unique<TapeStream>(writers_, path, std::move(header));
+  auto tape = std::make_unique<TapeStream>(writers_, traits.tape_path, std::move(header));
   // The file of the whole recording keeps another recording off its name.
   if (manifest_.empty()) tape->open(std::move(first_file_));
   return tape;
@@ -254,7 +305,9 @@ void ProcessTable::end(SlotId slot, schema::EndReason reason, int32_t status) {
   adopt_rings(pool);  // that it claimed in its last moments
   RecordedProcess& process = *processes_.at(slot);
   process.merge().drain(RingMerge::kEverything, base::monotonic_ns());
+  settle_last_moment(slot);
   if (!heirs_.empty()) settle_heirs(process.traits().serial);
+  leave_estate(process);
   finish(process, reason, status);
   std::vector<uint32_t>& owners = owners_in(pool, 0);
   for (const uint32_t index : process.free_rings()) owners[index] = kNobody;
@@ -269,6 +322,9 @@ void ProcessTable::leave(SlotId slot, uint64_t cut, schema::EndReason reason) {
     process.merge().drain(cut, base::monotonic_ns());
     process.merge().finish_rounds();
   }
+  settle_last_moment(slot);
+  if (!heirs_.empty()) settle_heirs(process.traits().serial);
+  leave_estate(process);
   finish(process, reason, -1);
   forget(slot);
 }
@@ -364,10 +420,12 @@ void ProcessTable::wait_for_tapes() {
 }
 
 std::vector<SlotId> ProcessTable::find_gone() {
+  if (!heirs_.empty()) settle_heirs();
   std::vector<SlotId> gone;
   for (const auto& [slot, process] : processes_) {
-    // What is left of a long backlog is not for one go.
-    if (!process->merge().has_rounds() && process->is_gone()) gone.push_back(slot);
+    // What is left of a long backlog is not for one go, and what is inherited comes soon.
+    const bool is_heir = process->merge().owners().awaits_inheritance();
+    if (!is_heir && !process->merge().has_rounds() && process->is_gone()) gone.push_back(slot);
   }
   if (gone.empty()) return gone;
   // A thread that comes now sees the mark, or its ring is seen by the second look; and so are the

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -30,6 +31,7 @@ struct Claim {
   uint32_t pid;
   uint64_t serial;
   uint64_t parent_serial;
+  uint32_t fork;
   uint64_t initial_break;
   std::string program;    // its name, as it was executed
   std::string allocator;  // path of the library
@@ -103,11 +105,22 @@ class ProcessTable {
  private:
   static constexpr uint32_t kNobody = UINT32_MAX;
 
-  // A forked process that waits for its parent's owners of memory.
+  // A forked process that waits for what it inherits: its parent's owners of memory, and how far
+  // the parent's tape was at the fork.
   struct Heir {
     SlotId slot;
+    uint32_t fork;  // ProcessSlot::fork
     uint64_t parent_serial;
     uint64_t parent_round;  // until this one is done
+  };
+
+  // What a process that has ended leaves to children that join after that, as a daemon may.
+  struct Estate {
+    uint64_t serial;
+    std::string tape;  // its path
+    uint64_t start_unix_ns;
+    std::deque<RingMerge::Fork> forks;
+    std::vector<base::AddressRange> regions;
   };
 
   void find_claims(const Pool& pool, std::vector<Claim>& found) const;
@@ -116,9 +129,14 @@ class ProcessTable {
   // Serves the heirs whose parents are that far, and all those of a parent that ends.
   static constexpr uint64_t kNoProcess = UINT64_MAX;
   void settle_heirs(uint64_t ending_parent = kNoProcess);
+  // Before its tape ends: with what is known of the parent by now.
+  void settle_last_moment(SlotId slot);
+  static void bequeath(RecordedProcess& parent, RecordedProcess& child, uint32_t fork);
+  void leave_estate(const RecordedProcess& process);
+  void inherit_estate(RecordedProcess& child, uint64_t parent_serial, uint32_t fork) const;
   ProcessIdentity identify(const Claim& claim);
-  std::unique_ptr<TapeStream> create_tape(const std::string& path, const Claim& claim,
-                                          const ProcessIdentity& identity);
+  std::unique_ptr<TapeStream> create_tape(const Claim& claim,
+                                          const RecordedProcess::Traits& traits);
   RecordedProcess* find_serial(uint64_t serial);
   bool may_have_pid(const Claim& claim);
   void end_replaced(uint32_t pid);
@@ -146,6 +164,7 @@ class ProcessTable {
   // By pool: the slot of each ring that was ever taken, or kNobody.
   std::unordered_map<uint32_t, std::vector<uint32_t>> ring_owners_;
   std::vector<Heir> heirs_;
+  std::deque<Estate> estates_;  // the last ones
   std::unique_ptr<base::OutputFile> first_file_;
   bool counts_sizes_ = false;
   bool has_ended_ = false;  // a process, since the pools were looked through

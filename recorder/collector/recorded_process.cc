@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/address/overlap.h"
 #include "base/clock.h"
 #include "base/descriptor_limit.h"
 #include "recorder/unwind/code_map.h"
@@ -22,6 +23,18 @@ namespace {
 constexpr uint64_t kSaveAfterNs = 50 * base::kMillisecondNs;
 
 constexpr rlim_t kDescriptorsForTape = 24;
+
+// Of `ranges`, what lies in `mapped`; both ascending.
+void keep_mapped(std::vector<base::AddressRange>& ranges,
+                 const std::vector<base::AddressRange>& mapped) {
+  if (ranges.empty()) return;
+  std::vector<base::AddressRange> left;
+  base::Overlap overlap(ranges);
+  for (const base::AddressRange& range : mapped) {
+    overlap.for_each(range, [&left](base::AddressRange part) { left.push_back(part); });
+  }
+  ranges = std::move(left);
+}
 
 // Valgrind 3.19 says on standard error that it knows no pidfd_open(2).
 bool runs_in_valgrind() {
@@ -75,6 +88,16 @@ bool RecordedProcess::is_gone() const {
   const bool dead = (owner & FUTEX_OWNER_DIED) != 0;
   if (!dead && owner != kUnwatchedOwner) return false;  // by far the most frequent case
   return pidfd_ ? pid_is_gone() : dead && merge_->all_owners_dead();
+}
+
+void RecordedProcess::inherit(RecordedProcess& parent) {
+  merge_->inherit(*parent.merge_);
+  inherit(parent.regions_);
+}
+
+void RecordedProcess::inherit(std::vector<base::AddressRange> regions) {
+  if (regions_.empty()) regions_ = regions;
+  inherited_regions_ = std::move(regions);
 }
 
 std::vector<uint32_t> RecordedProcess::free_rings() {
@@ -184,8 +207,10 @@ void RecordedProcess::take_sample(size_t processes) {
     merge_->owners().name_callers(reading_->texts->code_owners);
     schema::ProcessSample sample = make_sample(
         *reading_->texts, merge_->live_set(), traits_.is_glibc ? &merge_->own_mappings() : nullptr,
-        merge_->thread_blocks(), merge_->owners(), inner_->raw_owner());
+        merge_->thread_blocks(), merge_->owners(), inner_->raw_owner(), inherited_regions_);
     resident_bytes_ = sample.resident_bytes;
+    regions_ = sample.regions;
+    keep_mapped(inherited_regions_, regions_);
     merge_->add_sample(std::move(sample), reading_ns_);
   }
   const uint64_t cost_ns = reading_->took_ns + base::thread_cpu_ns() - begin_ns;

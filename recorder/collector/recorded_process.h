@@ -30,9 +30,10 @@ class RecordedProcess {
   struct Traits {
     ProcessIdentity identity;
     std::string tape_path;
-    uint64_t serial = 0;      // ProcessSlot::serial
-    bool is_glibc = false;    // glibc serves its malloc
-    bool pid_is_ours = true;  // identity.pid names it in our pid namespace, too
+    uint64_t start_unix_ns = 0;  // TapeHeader
+    uint64_t serial = 0;         // ProcessSlot::serial
+    bool is_glibc = false;       // glibc serves its malloc
+    bool pid_is_ours = true;     // identity.pid names it in our pid namespace, too
     size_t manifest_index = 0;
     std::shared_ptr<CodeNames> code_names;  // null where no stacks are recorded
   };
@@ -63,6 +64,11 @@ class RecordedProcess {
   // descriptor left, as its threads' locks say. A thread that never called malloc has none; should
   // it do so later, it joins as a process of its own.
   bool is_gone() const;
+  // What it had of the process from which it was forked: that of now, soon after the fork.
+  void inherit(RecordedProcess& parent);
+  // The same of one that has ended: its regions().
+  void inherit(std::vector<base::AddressRange> regions);
+  const std::vector<base::AddressRange>& regions() const { return regions_; }
   // A reading showed that it executed another program, which is not recorded or has not joined yet.
   bool was_replaced() const { return was_replaced_; }
   // Frees its rings and returns their indices. A thread that we did not know of when is_gone() took
@@ -119,6 +125,10 @@ class RecordedProcess {
   bool was_replaced_ = false;
   std::string title_;
   std::optional<uint64_t> resident_bytes_;  // of the last sample
+  // malloc's regions at the last sample; before that, those of the process it was forked from. And
+  // what was left of the latter then.
+  std::vector<base::AddressRange> regions_;
+  std::vector<base::AddressRange> inherited_regions_;
   // Shared with readings, which may go on when this process has ended.
   const std::shared_ptr<ProcessInnerAllocators> inner_ = std::make_shared<ProcessInnerAllocators>();
 };

@@ -79,6 +79,11 @@ bool RingCursor::decode() {
         call_ = to_steering_call(record, thread_);
         call_words_ = record.words;
         return has_call_ = true;
+      case ReadRecord::kFork:
+        order_ = std::max(order_, record.stamp);
+        call_ = to_fork(record, thread_);
+        call_words_ = record.words;
+        return has_call_ = true;
       case ReadRecord::kMapping: {
         schema::FrameNumber stack = 0;
         if (!find_mappings_stack(record, stack)) {

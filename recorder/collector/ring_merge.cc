@@ -17,6 +17,10 @@ constexpr uint64_t kSureAfterNs = 1000 * base::kMillisecondNs;
 // Rounds that wait are few milliseconds of calls each. If there are many, the next are longer.
 constexpr size_t kManyRounds = 1000;
 constexpr uint64_t kLongRoundNs = 100 * base::kMillisecondNs;
+// A fork is to cost little.
+constexpr size_t kMostInherited = 1024;
+// Whose children may yet join.
+constexpr size_t kMostForks = 4096;
 constexpr int kMaxDepth = 8;  // of calls that need another to come first
 
 // One for all merges of a thread: nothing in it outlasts a step of a drain.
@@ -245,6 +249,9 @@ void RingMerge::write_beside_call(RingCursor& cursor) {
   } else if (const auto* const mapping = std::get_if<LoggedMapping>(&call.beside)) {
     owners_.note({mapping->call.op, mapping->call.range, mapping->caller});
     tape_.add_mapping_call(mapping->call);
+  } else if (const auto* const fork = std::get_if<LoggedFork>(&call.beside)) {
+    if (forks_.size() == kMostForks) forks_.pop_front();
+    forks_.push_back({fork->number, tape_.events(), fork->thread});
   }
   cursor.pop();
 }
@@ -403,6 +410,17 @@ void RingMerge::forsake(uint64_t block) {
   for (const auto& cursor : cursors_) {
     if (cursor->may_give_up(block)) cursor->forsake(block);
   }
+}
+
+void RingMerge::inherit(RingMerge& parent) {
+  owners_.inherit(parent.owners_);
+  if (parent.own_mappings_.count() <= kMostInherited) own_mappings_.inherit(parent.own_mappings_);
+}
+
+const RingMerge::Fork* RingMerge::find(const std::deque<Fork>& forks, uint32_t number) {
+  // A child is looked for soon after its fork.
+  const auto fork = std::ranges::find(forks.rbegin(), forks.rend(), number, &Fork::number);
+  return fork == forks.rend() ? nullptr : &*fork;
 }
 
 bool RingMerge::has_written_up_to(uint64_t cut) const {

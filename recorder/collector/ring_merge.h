@@ -71,6 +71,9 @@ class RingMerge {
   const OwnMappings& own_mappings() const { return own_mappings_; }
   // The owners of memory beside malloc.
   MemoryOwners& owners() { return owners_; }
+  // The owners of memory of the process from which this one was forked, and its blocks with a
+  // mapping of their own, unless they are very many.
+  void inherit(RingMerge& parent);
   // The bytes that its calls have asked for so far.
   uint64_t asked_bytes() const { return asked_bytes_; }
   // The number of calls on the tape, with those that are no events.
@@ -98,6 +101,17 @@ class RingMerge {
   void finish_rounds();
   // One round, and all that were left. Returns how many calls came onto the tape.
   uint64_t drain(uint64_t cut, uint64_t now_ns);
+
+  // The fork with that number (ProcessSlot::fork). Null: it is not known, or not yet. Only of the
+  // last forks.
+  struct Fork {
+    uint64_t number;
+    uint64_t calls_before;  // on the tape
+    uint32_t thread;        // that made it
+  };
+  const Fork* find_fork(uint32_t number) const { return find(forks_, number); }
+  const std::deque<Fork>& forks() const { return forks_; }
+  static const Fork* find(const std::deque<Fork>& forks, uint32_t number);
 
   // No call stamped up to `cut`, that of a round, is held back.
   bool has_written_up_to(uint64_t cut) const;
@@ -234,6 +248,7 @@ class RingMerge {
   MemoryOwners owners_;
   uint64_t asked_bytes_ = 0;
   uint64_t beside_written_ = 0;
+  std::deque<Fork> forks_;            // the last ones
   std::unique_ptr<LiveSizes> sizes_;  // null: not counted
   StackTable stacks_;
   std::vector<std::unique_ptr<RingCursor>> cursors_;

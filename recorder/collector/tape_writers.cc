@@ -104,6 +104,8 @@ void TapeWriters::work(Tape& tape, Job& job, schema::FrameCompressor& compressor
   } else if (auto* const begin = std::get_if<Open>(&job)) {
     // Whoever writes the first chunk meets the same error, and counts what it costs.
     static_cast<void>(tape.output.open(compressor, std::move(begin->made)));
+  } else if (const auto* const inheritance = std::get_if<schema::Inheritance>(&job)) {
+    tape.output.add_inheritance(*inheritance, compressor);
   } else if (auto* end = std::get_if<Finish>(&job)) {
     finish(tape, *end, compressor);
   }
@@ -144,6 +146,10 @@ TapeStream::TapeStream(TapeWriters& writers, std::string path, schema::TapeHeade
 
 void TapeStream::open(std::unique_ptr<base::OutputFile> made) {
   writers_.post(tape_, TapeWriters::Open{std::move(made)});
+}
+
+void TapeStream::add_inheritance(schema::Inheritance inheritance) {
+  writers_.post(tape_, std::move(inheritance));
 }
 
 bool TapeStream::is_behind() const {

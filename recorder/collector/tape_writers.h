@@ -71,7 +71,8 @@ class TapeWriters {
     std::shared_ptr<CodeNames> names;  // may be null
     schema::FrameNumber frames;        // on the tape
   };
-  using Job = std::variant<Open, schema::EventColumns, schema::EventPart, Finish>;
+  using Job =
+      std::variant<Open, schema::Inheritance, schema::EventColumns, schema::EventPart, Finish>;
 
   struct Tape {
     Tape(std::string path, schema::TapeHeader header)
@@ -122,6 +123,8 @@ class TapeStream : private schema::ChunkSink {
   // Makes the file now, or takes the one that was made to hold its name: the name is taken from
   // then on.
   void open(std::unique_ptr<base::OutputFile> made);
+  // Once.
+  void add_inheritance(schema::Inheritance inheritance);
   // As many chunks wait to be written as may: give it no more for now, but what must not be lost.
   bool is_behind() const;
   // Hands over what came since the last chunk or save. False, and nothing done, while the last save

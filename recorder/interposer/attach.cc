@@ -106,6 +106,7 @@ void publish_process(SessionView session, const ClaimedSlot& claimed, uint64_t p
   slot.code_map = code_map;
   slot.code_wanted = 0;
   slot.unseen = 0;
+  slot.fork = process.fork;
   process.session = session;
   process.stack_frames = stack_frames_of(session.board());
   if (process.stack_frames != 0) process.needs.fetch_or(kNeedsStacks);

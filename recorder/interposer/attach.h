@@ -61,6 +61,7 @@ struct Process {
   // ProcessSlot::code_map, as a thread last saw it: a forked child begins with it.
   std::atomic<uint64_t> code_map;
   std::atomic<bool> owes_settings;  // its tape lacks the lasting_settings
+  uint32_t fork;                    // ProcessSlot::fork, of a child
   uint64_t first_code_map;          // at joining: its code that no dlclose unmaps
   uint32_t recorder;                // its pid, see recorder_process.h
 

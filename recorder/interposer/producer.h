@@ -43,6 +43,7 @@ struct ThreadLocal {
   bool forks = false;
   uint64_t blocked_before_fork = 0;  // signals
   PoolView childs_pool = {};         // its first page; none: no base
+  bool fork_is_marked = false;       // by a record
 };
 
 extern constinit thread_local ThreadLocal thread_local_state
@@ -206,6 +207,16 @@ inline void record_mapping(schema::MappingOp op, uint64_t address, uint64_t byte
   record.put(detail);
   record.put(reinterpret_cast<uint64_t>(caller) << kAddressShift | static_cast<uint64_t>(op));
   if (stack != 0) record.put(stack);
+  record.publish();
+}
+
+// Before a fork. Its loss is not counted.
+inline void record_fork(uint32_t number) {
+  RecordWriter record(RecordOf::kOther);
+  if (!record.ok()) [[unlikely]]
+    return;
+  record.put(fork_word(number, record.stamped()));
+  if (record.stamped()) record.put(take_stamp(process.session));
   record.publish();
 }
 

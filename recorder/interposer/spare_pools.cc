@@ -14,6 +14,7 @@
 
 #include "recorder/interposer/attach.h"
 #include "recorder/interposer/handshake_client.h"
+#include "recorder/interposer/hook_scope.h"
 #include "recorder/interposer/patience.h"
 #include "recorder/interposer/producer.h"
 #include "recorder/interposer/session_map.h"
@@ -93,6 +94,15 @@ PoolView take_next(Spares& spares) {
   return next;
 }
 
+// So the child's heap has its place among the calls of this process. Whether it could: a process
+// that made no call has no slot, and the heap of its parent.
+bool mark_fork(const PoolView& childs_pool) {
+  if (childs_pool.base == nullptr || !has_own_slot()) return false;
+  const HookScope scope;
+  if (!scope.nested()) record_fork(childs_pool.number);
+  return !scope.nested();
+}
+
 void unmap_page(const PoolView& pool) {
   if (pool.base != nullptr) raw_syscall(SYS_munmap, as_long(pool.base), kPageBytes);
 }
@@ -111,6 +121,7 @@ void begin_fork() {
   thread_local_state.forks = true;
   thread_local_state.blocked_before_fork = before;
   thread_local_state.childs_pool = take_next(own);
+  thread_local_state.fork_is_marked = mark_fork(thread_local_state.childs_pool);
 }
 
 PoolView take_childs_pool() {
@@ -147,6 +158,7 @@ bool move_in(PoolView pool) {
 // A child that has joined already, in the handler of a library that came first, stays where it is.
 void begin_child() {
   const PoolView pool = take_childs_pool();
+  if (thread_local_state.fork_is_marked) process.fork = pool.number;
   const bool is_free = records() && !has_own_slot();
   if (is_free && process.session.board().follow == Follow::kNone) {
     detach_process();

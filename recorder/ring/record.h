@@ -16,6 +16,10 @@
 //   address << 8 | has stack << 7 | stamped << 6 | kMappingOp
 //   [stamp]   bytes   detail   caller << 8 | op   [stack]
 //
+// Nor is a fork, whose child's heap is what the calls before it left. It has the words
+//
+//   number << 8 | stamped << 6 | kForkOp   [stamp]              number = the child's pool
+//
 // In addition, the beginning of a segment has its time: one word, the TSC << 8 | kTimeMarkOp; a
 // word kSegmentEndOp ends a segment that has no room for the next record; and each frame of a stack
 // precedes the first stack that has it:
@@ -47,7 +51,8 @@ using schema::OpKind;
 inline constexpr uint64_t kStampedFlag = 1u << 6;
 inline constexpr uint64_t kOpMask = kStampedFlag - 1;
 inline constexpr uint64_t kStackFlag = 1u << 7;
-inline constexpr uint64_t kMappingOp = 58;  // not an op, nor are the next four
+inline constexpr uint64_t kForkOp = 57;  // not an op, nor are the next five
+inline constexpr uint64_t kMappingOp = 58;
 inline constexpr uint64_t kSteeringOp = 59;
 inline constexpr uint64_t kSegmentEndOp = 60;
 inline constexpr uint64_t kFrameOp = 61;
@@ -73,6 +78,10 @@ constexpr uint64_t steering_word(schema::SteeringOp op, bool stamped) {
 constexpr uint64_t mapping_word(uint64_t address, bool stamped, bool has_stack = false) {
   return address << kAddressShift | (has_stack ? kStackFlag : 0) | (stamped ? kStampedFlag : 0) |
          kMappingOp;
+}
+
+constexpr uint64_t fork_word(uint32_t number, bool stamped) {
+  return uint64_t{number} << kAddressShift | (stamped ? kStampedFlag : 0) | kForkOp;
 }
 
 constexpr uint64_t time_mark(uint64_t ticks) {
@@ -134,13 +143,15 @@ struct Record {
 // For a time mark, `stamp` has the low 56 bits of the TSC; for a frame, `stack` has the caller and
 // `address` the return address; for a call that steers the allocator, `address` has its op, and
 // `size` and `old_address` the arguments; for one that maps memory, `address` and `size` are the
-// range (any values), `alignment` has the detail, and `old_address` the caller << 8 | MappingOp.
+// range (any values), `alignment` has the detail, and `old_address` the caller << 8 | MappingOp;
+// for a fork, `address` has its number, any value.
 enum class ReadRecord : uint8_t {
   kRecord,
   kTimeMark,
   kFrame,
   kSteering,
   kMapping,
+  kFork,
   kSegmentEnd,
   kCorrupt
 };
@@ -180,6 +191,14 @@ inline ReadRecord read_record(const uint64_t* words, uint32_t available, Record&
     record.size = load_word(words + record.words - 2);
     record.old_address = load_word(words + record.words - 1);
     return ReadRecord::kSteering;
+  }
+  if (stored == kForkOp) [[unlikely]] {
+    const bool is_stamped = (first & kStampedFlag) != 0;
+    record.words = is_stamped ? 2 : 1;
+    if (record.words > available) return ReadRecord::kCorrupt;
+    record.address = first >> kAddressShift;
+    record.stamp = is_stamped ? load_word(words + 1) : 0;
+    return ReadRecord::kFork;
   }
   if (stored == kMappingOp) [[unlikely]] {
     const bool is_stamped = (first & kStampedFlag) != 0;

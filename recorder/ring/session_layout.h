@@ -35,7 +35,7 @@ inline constexpr char kBoardName[] = "heaptape-board";
 inline constexpr char kLobbyName[] = "heaptape-lobby";
 inline constexpr char kPoolName[] = "heaptape-pool";
 inline constexpr uint64_t kSessionMagic = 0x316e6f6973736548;  // "Hession1"
-inline constexpr uint32_t kLayoutVersion = 16;
+inline constexpr uint32_t kLayoutVersion = 17;
 
 // Recorded threads of a process alive at one time: as many as Linux gives process ids by default.
 // Fewer if the recorder's limits do not allow for all.
@@ -52,7 +52,7 @@ inline constexpr uint32_t kPoolPlaces = 1u << 13;
 inline constexpr uint32_t kMostSpares = 16;
 inline constexpr uint32_t kRingWords = 1u << 16;    // 512 KiB: docs/decisions/0039-bulk.md
 inline constexpr uint32_t kSegmentWords = 1u << 9;  // between two looks at the collector: one page
-inline constexpr uint32_t kProgramBytes = 64;
+inline constexpr uint32_t kProgramBytes = 56;
 inline constexpr uint32_t kThreadNameBytes = 16;  // TASK_COMM_LEN
 inline constexpr uint32_t kMostStackFrames = 256;
 inline constexpr uint64_t kMostStackBytes = uint64_t{1} << 40;
@@ -213,7 +213,10 @@ struct alignas(64) ProcessSlot {
   std::atomic<uint64_t> code_map;
   std::atomic<uint32_t> code_wanted;  // grows when a stack comes through code that the map lacks
   std::atomic<uint32_t> unseen;       // calls before the start of the recording, in kUnseenCalls
-  char program[kProgramBytes];        // as executed; ends in 0
+  // The number in the parent's record of the fork (record.h). If processes without a slot are in
+  // between, which made no call, it is that of the first of these.
+  uint32_t fork;
+  char program[kProgramBytes];  // as executed; ends in 0
   AllocatorFacts allocator;
 };
 static_assert(sizeof(ProcessSlot) == 512);

@@ -33,7 +33,7 @@ Status read_next(schema::TapeReader& tape, size_t max_events, uint64_t done,
 }  // namespace
 
 BatchSource::BatchSource(schema::TapeReader& tape, uint64_t events, const ReplayOptions& options,
-                         const DeathTimes& deaths)
+                         const DeathTimes& deaths, const SlotResolver::Slots& inherited)
     : tape_(tape),
       events_(events),
       looks_first_(options.looks_first),
@@ -42,7 +42,8 @@ BatchSource::BatchSource(schema::TapeReader& tape, uint64_t events, const Replay
       plan_(events, options.samples, options.actions, options.moments),
       resolver_(events),
       facts_(tape.header()) {
-  if (tape.summary()) facts_.note(*tape.summary());
+  facts_.note_beginning(tape.summary() ? tape.summary()->late_ns : 0, tape.inherited_problem());
+  resolver_.begin_with(inherited);
   const auto peak = std::ranges::find(options.moments, "peak", &Moment::name);
   if (peak != options.moments.end()) resolver_.keep_live_after(peak->event);
 }

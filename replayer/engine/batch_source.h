@@ -22,8 +22,9 @@ namespace heaptape::replayer {
 class BatchSource {
  public:
   // `tape` stands at its beginning; it and `deaths` outlive the source. The first `events` calls.
+  // `inherited`: slots of the blocks that the first of these hand out, where they have some.
   BatchSource(schema::TapeReader& tape, uint64_t events, const ReplayOptions& options,
-              const DeathTimes& deaths);
+              const DeathTimes& deaths, const SlotResolver::Slots& inherited = {});
 
   // Replaces `batch`. False when there are no more; a tape without events gives one batch.
   base::Result<bool> next(PlannedBatch& batch);

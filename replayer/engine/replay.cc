@@ -9,6 +9,7 @@
 #include "replayer/engine/ahead.h"
 #include "replayer/engine/batch_source.h"
 #include "replayer/engine/foresight.h"
+#include "replayer/engine/history.h"
 #include "replayer/engine/repeats.h"
 #include "replayer/engine/replay_run.h"
 #include "replayer/engine/side_by_side.h"
@@ -153,7 +154,8 @@ Result<std::vector<RunResult>> replay_once(schema::TapeReader& tape, const Repla
     runs.push_back(std::move(run));
   }
   HEAPTAPE_ASSIGN_OR_RETURN(const DeathTimes deaths, rehearse(tape, events, runs));
-  BatchSource source(tape, events, options, deaths);
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto inherited, replay_history(tape, runs, options.steer));
+  BatchSource source(tape, events, options, deaths, inherited);
   Feed feed(source, progress);
   HEAPTAPE_RETURN_IF_ERROR(options.jobs > 1 ? feed.side_by_side(runs, options.jobs)
                                             : feed.in_turn(runs));

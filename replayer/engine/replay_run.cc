@@ -11,16 +11,6 @@ namespace heaptape::replayer {
 using base::Result;
 using base::Status;
 
-namespace {
-
-allocators::ReplayBatch replay_batch(const ResolvedBatch& batch) {
-  return {batch.first_event,        batch.slot_limit,  batch.ops,
-          batch.recorded_addresses, batch.samples,     batch.times,
-          batch.next_time,          batch.thread_ends, batch.deaths};
-}
-
-}  // namespace
-
 Result<std::unique_ptr<ReplayRun>> ReplayRun::start(const allocators::BackendSpec& spec,
                                                     const allocators::BackendContext& context,
                                                     const ReplayOptions& options,
@@ -31,21 +21,90 @@ Result<std::unique_ptr<ReplayRun>> ReplayRun::start(const allocators::BackendSpe
     HEAPTAPE_RETURN_IF_ERROR(run->settle(regions.error()));
     return run;
   }
-  run->analysis_.emplace(run->backend_->traits(),
-                         RunAnalysis::Options{.recorded_break = context.header->initial_break,
-                                              .heap_growths = options.heap_growths,
-                                              .keep_frees = options.keep_picture,
-                                              .keep_film = options.keep_film});
-  run->analysis_->start(*regions);
+  run->begin_analysis(*regions);
   run->apply(*regions);
   return run;
 }
 
+void ReplayRun::begin_analysis(const std::vector<allocators::RegionEvent>& regions) {
+  analysis_.emplace(backend_->traits(), analysis_options_);
+  analysis_->start(regions);
+}
+
+allocators::ReplayBatch ReplayRun::replay_batch(const ResolvedBatch& batch) {
+  allocators::ReplayBatch result{batch.first_event,        batch.slot_limit,  batch.ops,
+                                 batch.recorded_addresses, batch.samples,     batch.times,
+                                 batch.next_time,          batch.thread_ends, batch.deaths};
+  if (calls_before_ == 0 && time_before_ns_ == 0) return result;
+  const auto shift = [this](schema::TimeSample& time) {
+    time.event += calls_before_;
+    time.time_ns += time_before_ns_;
+  };
+  result.first_event += calls_before_;
+  times_ = batch.times;
+  std::ranges::for_each(times_, shift);
+  result.times = times_;
+  if (result.next_time) shift(*result.next_time);
+  thread_ends_ = batch.thread_ends;
+  for (schema::ThreadEnd& end : thread_ends_) end.event += calls_before_;
+  result.thread_ends = thread_ends_;
+  return result;
+}
+
+// What is told the future would have to be told that of the ancestors, too.
+bool ReplayRun::takes_history() const {
+  using allocators::BackendKind;
+  return !has_failed() && spec_.kind != BackendKind::kRecorded &&
+         spec_.kind != BackendKind::kNoop && !backend_->has_foresight();
+}
+
+Status ReplayRun::take_history(const ResolvedBatch& batch, uint64_t time_ns) {
+  if (!takes_history()) return {};
+  time_before_ns_ = time_ns;
+  calls_before_ = history_calls_ - batch.first_event;
+  history_calls_ += batch.ops.size();
+  HEAPTAPE_RETURN_IF_ERROR(settle(backend_->submit(replay_batch(batch))));
+  if (has_failed()) return {};
+  HEAPTAPE_RETURN_IF_ERROR(settle(backend_->collect(result_)));
+  if (has_failed()) return {};
+  apply(result_.regions);
+  inheritance_.grow(batch.slot_limit);
+  for (size_t i = 0; i < batch.ops.size(); ++i) {
+    const allocators::ReplayOp& op = batch.ops[i];
+    const allocators::Placement& placement = result_.placements[i];
+    // A refused realloc leaves its block, and nobody asks where one was that is freed.
+    if (placement.address != 0) inheritance_[op.slot] = placement;
+  }
+  for (const schema::SteeringCall& call : batch.steering) {
+    const auto steered = backend_->steer(call);
+    if (!steered.ok()) return settle(steered.error());
+    apply(steered->regions);
+  }
+  return {};
+}
+
+Status ReplayRun::end_history(uint64_t inherited, uint64_t time_ns) {
+  if (!takes_history()) return {};
+  inherited_ = inherited;
+  time_before_ns_ = time_ns;
+  calls_before_ = history_calls_ - inherited;
+  std::vector<allocators::RegionEvent> regions;
+  for (const base::AddressRange& range : committed_.ranges()) {
+    regions.push_back({0, allocators::RegionEvent::Kind::kCommit, range});
+  }
+  begin_analysis(regions);
+  return {};
+}
+
 // Notes a failure of the allocator; passes every other error on. A failed allocator gives back its
 // memory at once.
-Status ReplayRun::settle(const Status& status) {
+Status ReplayRun::settle(const Status& status, Numbers numbers) {
   if (status.ok() || status.error().code != base::ErrorCode::kTarget) return status;
-  failure_ = {status.error().event.value_or(0), status.error().message};
+  const uint64_t event = status.error().event.value_or(0);
+  // Calls of ancestors have no number on the tape.
+  const bool is_ancestors = numbers == Numbers::kAllocators && event <= history_calls_;
+  const uint64_t shift = numbers == Numbers::kAllocators ? calls_before_ : 0;
+  failure_ = {is_ancestors ? 0 : event - shift, status.error().message};
   output_ = backend_->output();
   backend_.reset();
   analysis_.reset();
@@ -56,21 +115,30 @@ Status ReplayRun::rehearse(const ResolvedBatch& batch) {
   return has_failed() ? Status() : settle(backend_->rehearse(replay_batch(batch)));
 }
 
+// Of blocks that were inherited, or not: a batch has no others.
 Status ReplayRun::submit(const PlannedBatch& batch) {
+  if (batch.ops.first_event < inherited_) return {};
   return has_failed() ? Status() : settle(backend_->submit(replay_batch(batch.ops)));
 }
 
 Status ReplayRun::collect(const PlannedBatch& batch) {
   if (has_failed()) return {};
-  HEAPTAPE_RETURN_IF_ERROR(settle(backend_->collect(result_)));
-  apply(result_.regions);
+  if (batch.ops.first_event < inherited_) {
+    result_.clear();
+    for (const allocators::ReplayOp& op : batch.ops.ops) {
+      result_.placements.push_back(inheritance_[op.slot]);
+    }
+  } else {
+    HEAPTAPE_RETURN_IF_ERROR(settle(backend_->collect(result_)));
+    apply(result_.regions);
+  }
   return batch.lets_go_on() && batch.after.measures() ? measure() : Status();
 }
 
 Status ReplayRun::complete(const PlannedBatch& batch) {
   if (has_failed()) return {};
   const AfterBatch& after = batch.after;
-  HEAPTAPE_RETURN_IF_ERROR(settle(analysis_->add(batch.ops, result_)));
+  HEAPTAPE_RETURN_IF_ERROR(settle(analysis_->add(batch.ops, result_), Numbers::kTapes));
   for (const schema::SteeringCall& call : batch.ops.steering) HEAPTAPE_RETURN_IF_ERROR(steer(call));
   if (after.looks_first) HEAPTAPE_RETURN_IF_ERROR(look(after.moments));
   for (const Action& action : after.actions) HEAPTAPE_RETURN_IF_ERROR(perform(action));

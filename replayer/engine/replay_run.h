@@ -6,10 +6,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "allocators/backend.h"
 #include "allocators/catalog/backend_spec.h"
 #include "base/address/region_set.h"
+#include "base/address/slot_table.h"
 #include "base/result.h"
 #include "replayer/engine/planned_batch.h"
 #include "replayer/engine/replay.h"
@@ -37,6 +39,14 @@ class ReplayRun {
   // As Backend has it.
   base::Status rehearse(const ResolvedBatch& batch);
 
+  // Whether it can take the calls of ancestors first.
+  bool takes_history() const;
+  // Calls of ancestors before the forks, `time_ns` after the first began, without an analysis; then
+  // end_history(): the blocks that are live now are those that the first `inherited` calls hand
+  // out, each in its slot. `time_ns` is that from which the tape counts.
+  base::Status take_history(const ResolvedBatch& batch, uint64_t time_ns);
+  base::Status end_history(uint64_t inherited, uint64_t time_ns);
+
   // Each batch in three steps, of which the first is that of Backend. After the second the
   // allocator may go on with the next batch if batch.lets_go_on(). `batch` outlives the
   // third.
@@ -57,13 +67,21 @@ class ReplayRun {
       : spec_(std::move(spec)),
         backend_(spec_.make(context)),
         settings_(allocators::with_recorded_settings(spec_, *context.header, context.steer)),
+        analysis_options_{.recorded_break = context.header->initial_break,
+                          .heap_growths = options.heap_growths,
+                          .keep_frees = options.keep_picture,
+                          .keep_film = options.keep_film},
         keep_picture_(options.keep_picture),
         keep_pins_(options.keep_pins),
         keep_pinning_blocks_(options.keep_pinning_blocks),
         run_calls_(run_calls),
         is_timed_(options.jobs == 1) {}
 
-  base::Status settle(const base::Status& status);
+  // Whose numbers of calls an error has.
+  enum class Numbers : bool { kAllocators, kTapes };
+  base::Status settle(const base::Status& status, Numbers numbers = Numbers::kAllocators);
+  void begin_analysis(const std::vector<allocators::RegionEvent>& regions);
+  allocators::ReplayBatch replay_batch(const ResolvedBatch& batch);
   // What is resident now.
   base::Status measure();
   base::Status look(std::span<const Moment> moments);
@@ -78,6 +96,14 @@ class ReplayRun {
   allocators::BackendSpec spec_;
   std::unique_ptr<allocators::Backend> backend_;
   std::optional<RunAnalysis> analysis_;
+  uint64_t inherited_ = 0;  // the first calls: their blocks are there
+  // The allocator counts calls and time from the first ancestor on.
+  uint64_t history_calls_ = 0;   // of ancestors
+  uint64_t calls_before_ = 0;    // a number of the tape, and this modulo 2^64: its own number
+  uint64_t time_before_ns_ = 0;  // the tape began so long after the first ancestor
+  std::vector<schema::TimeSample> times_;  // of the batch submitted, as the allocator has them
+  std::vector<schema::ThreadEnd> thread_ends_;
+  base::SlotTable<allocators::Placement> inheritance_;  // by slot
   allocators::BatchResult result_;
   base::RegionSet committed_;       // ahead of the analysis
   allocators::Residency measured_;  // last
@@ -85,6 +111,7 @@ class ReplayRun {
   bool cannot_give_back_ = false;
   SteeringCounts steering_;
   const allocators::RecordedSettings settings_;
+  const RunAnalysis::Options analysis_options_;
   const bool keep_picture_;
   const bool keep_pins_;
   const bool keep_pinning_blocks_;

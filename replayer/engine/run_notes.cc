@@ -201,12 +201,15 @@ void add_steering_notes(const RunFacts& run, const TapeFacts& tape,
   }
 }
 
-// A note if the tape lacks earlier blocks: a forked child's, or one that began late.
+// A note if the tape lacks earlier blocks: that of a forked child without its parent's tape, or one
+// that began late.
 std::string unseen_note(const BackendSpec& spec, const TapeFacts& tape) {
   std::string what;
   if (tape.late_ns() != 0) {
     what = "the recording began " + base::duration_text(static_cast<double>(tape.late_ns())) +
            " after the program: ";
+  } else if (!tape.inherited_problem().empty()) {
+    what = tape.inherited_problem() + ": ";
   } else if (tape.unknown_frees() != 0) {
     what = base::counted(tape.unknown_frees(), "free") +
            (tape.unknown_frees() == 1 ? " is of a block" : " are of blocks") +

@@ -38,7 +38,11 @@ class TapeFacts {
   explicit TapeFacts(const schema::TapeHeader& header);
 
   void note(const schema::EventBatch& batch);
-  void note(const schema::TapeSummary& summary) { late_ns_ = summary.late_ns; }
+  // As TapeSummary and TapeReader have them.
+  void note_beginning(uint64_t late_ns, std::string inherited_problem) {
+    late_ns_ = late_ns;
+    inherited_problem_ = std::move(inherited_problem);
+  }
   // After the last event.
   void note(const SlotResolver& resolver);
 
@@ -55,7 +59,8 @@ class TapeFacts {
   // Of live bytes, those in large blocks: at the peak of live bytes, and at the end.
   uint64_t large_bytes_at_peak() const { return large_bytes_at_peak_; }
   uint64_t large_bytes_at_end() const { return large_bytes_at_end_; }
-  uint64_t late_ns() const { return late_ns_; }  // TapeSummary
+  uint64_t late_ns() const { return late_ns_; }                                // TapeSummary
+  const std::string& inherited_problem() const { return inherited_problem_; }  // TapeReader
   uint64_t unknown_frees() const { return unknown_frees_; }
   // Of 100 blocks that were freed, those that another thread had asked for.
   uint64_t foreign_percent() const { return foreign_percent_; }
@@ -72,6 +77,7 @@ class TapeFacts {
   uint64_t large_bytes_at_end_ = 0;
   uint64_t foreign_percent_ = 0;
   uint64_t late_ns_ = 0;
+  std::string inherited_problem_;
   uint64_t unknown_frees_ = 0;
 };
 

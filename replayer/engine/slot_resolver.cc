@@ -187,6 +187,18 @@ inline ReplayOp SlotResolver::release(const Event& event, uint64_t number) {
   return {.kind = ReplayKind::kFree, .slot = slot, .size = block.size};
 }
 
+SlotResolver::Slots SlotResolver::slots_of(std::span<const Event> blocks) const {
+  Slots slots{{}, free_slots_, static_cast<uint32_t>(blocks_.size())};
+  for (const Event& block : blocks) slots.of_blocks.push_back(shadow_.find(block.address));
+  return slots;
+}
+
+void SlotResolver::begin_with(const Slots& slots) {
+  blocks_.grow(slots.limit);
+  free_slots_ = slots.free;
+  free_slots_.insert(free_slots_.end(), slots.of_blocks.rbegin(), slots.of_blocks.rend());
+}
+
 void SlotResolver::finish() {
   if (keep_live_after_ != 0) program_.keep_end(cohorts());
   program_.finish();

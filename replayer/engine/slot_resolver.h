@@ -60,6 +60,21 @@ class SlotResolver {
   base::Status resolve(std::span<const schema::Event> events, uint64_t first_event,
                        ResolvedBatch& batch);
 
+  // Slots of blocks that another resolver knows.
+  struct Slots {
+    std::vector<uint32_t> of_blocks;
+    std::vector<uint32_t> free;  // of others, those that no live block has
+    uint32_t limit = 0;          // every slot is below
+  };
+  // Of the blocks, live here, that begin where these events hand them out.
+  Slots slots_of(std::span<const schema::Event> blocks) const;
+  // The first events will hand out those blocks again, in that order, and they keep their slots.
+  // Before resolve().
+  void begin_with(const Slots& slots);
+
+  // Every slot so far is below.
+  uint32_t slot_limit() const { return static_cast<uint32_t>(blocks_.size()); }
+
   // ProgramProfile keeps which sizes and cohorts are alive after that call, and which cohorts at
   // the end; 0: none of it.
   void keep_live_after(uint64_t call) { keep_live_after_ = call; }

@@ -86,6 +86,7 @@ void set_tape(wire::TapeInfo::Builder out, const schema::TapeReader& tape) {
   out.setAllocatorVersion(tape.header().recorded_allocator.version);
   out.setLibc(tape.header().recorded_allocator.libc);
   out.setEvents(tape.events());
+  out.setInheritedBlocks(tape.inherited_blocks());
   out.setAllocations(summary.allocations);
   out.setFrees(summary.frees);
   out.setReallocations(summary.reallocations);

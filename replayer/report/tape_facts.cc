@@ -120,6 +120,7 @@ base::Result<std::string> facts_json(const schema::TapeReader& tape) {
                             facts.setBytesPerEvent(ratio(tape.file_bytes(), tape.events()));
                             set_header(facts, tape.header());
                             facts.setEvents(tape.events());
+                            facts.setInheritedBlocks(tape.inherited_blocks());
                             facts.setFinished(tape.finished());
                             if (tape.summary()) set_summary(facts, *tape.summary());
                             return schema::json_text(facts.asReader());

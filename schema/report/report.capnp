@@ -123,6 +123,7 @@ struct TapeInfo {
   libc @15 :Text;
   innerAllocators @16 :List(InnerAllocator);
   largestSample @17 :SampledProcess;  # as in TapeFacts
+  inheritedBlocks @18 :UInt64;        # the same
 }
 
 # A file with allocators inside. Calls to those allocators are not on the tape.
@@ -704,6 +705,7 @@ struct TapeFacts {
   innerAllocators @37 :List(InnerAllocator);
   settings @38 :List(Text);      # "NAME=VALUE" of its environment, for allocators
   lateNs @39 :UInt64;            # after the tape began, the recording did; 0: together
+  inheritedBlocks @40 :UInt64;   # so many first ones of the events hand out blocks from a fork's parent
 
   struct StackFacts {
     unwinding @0 :Text;          # "dwarf", by unwind tables, or "fp", by frame pointers

@@ -111,7 +111,9 @@ void load_tail(const TapeFile& file, uint64_t from, uint64_t first_event, TapeOu
 // A writer that is killed, or still at it, may leave the header of its last chunk without all of
 // the payload.
 void leave_torn_chunk_out(const TapeFile& file, Walk& walk) {
-  if (walk.chunks.empty() || walk.chunks.back().kind != ChunkKind::kEvents) return;
+  if (walk.chunks.empty()) return;
+  const ChunkKind kind = walk.chunks.back().kind;
+  if (kind != ChunkKind::kEvents && kind != ChunkKind::kInheritance) return;
   if (file.load_frame(walk.chunks.back()).ok()) return;
   walk.end = walk.chunks.back().offset;
   walk.chunks.pop_back();

@@ -229,4 +229,25 @@ base::Result<std::vector<ThreadIdentity>> decode_threads(std::span<const uint64_
                   });
 }
 
+base::Result<std::vector<uint64_t>> encode(const Inheritance& inheritance) {
+  return build_message("what a tape inherits", [&](capnp::MessageBuilder& message) {
+    auto out = message.initRoot<wire::Inheritance>();
+    out.setTape(as_data(inheritance.tape));
+    out.setStartUnixNs(inheritance.start_unix_ns);
+    out.setEvents(inheritance.events);
+    out.setThread(inheritance.thread);
+    out.setBlocks(inheritance.blocks);
+  });
+}
+
+base::Result<Inheritance> decode_inheritance(std::span<const uint64_t> words) {
+  return guard_kj(base::ErrorCode::kDamaged, "what it inherits is not well-formed",
+                  [&]() -> base::Result<Inheritance> {
+                    WordsReader reader(words);
+                    const auto in = reader.root<wire::Inheritance>();
+                    return Inheritance{as_string(in.getTape()), in.getStartUnixNs(), in.getEvents(),
+                                       in.getThread(), in.getBlocks()};
+                  });
+}
+
 }  // namespace heaptape::schema

@@ -26,11 +26,13 @@ base::Result<std::vector<uint64_t>> encode(const TapeHeader& header);
 base::Result<std::vector<uint64_t>> encode(const TapeSummary& summary);
 base::Result<std::vector<uint64_t>> encode(const std::vector<ChunkRef>& index);
 base::Result<std::vector<uint64_t>> encode(const std::vector<ThreadIdentity>& threads);
+base::Result<std::vector<uint64_t>> encode(const Inheritance& inheritance);
 
 // Fail with kDamaged; the caller adds the place.
 base::Result<TapeHeader> decode_header(std::span<const uint64_t> words);
 base::Result<TapeSummary> decode_summary(std::span<const uint64_t> words);
 base::Result<std::vector<ChunkRef>> decode_index(std::span<const uint64_t> words);
 base::Result<std::vector<ThreadIdentity>> decode_threads(std::span<const uint64_t> words);
+base::Result<Inheritance> decode_inheritance(std::span<const uint64_t> words);
 
 }  // namespace heaptape::schema

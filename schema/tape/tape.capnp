@@ -175,6 +175,15 @@ struct ThreadList {
   }
 }
 
+# The heap of a forked process at its beginning, which is that of its parent at the fork.
+struct Inheritance {
+  tape @0 :Data;           # its parent's, a file name, in the same directory; empty: `blocks` says all
+  startUnixNs @1 :UInt64;  # as that tape's header has it
+  events @2 :UInt64;       # calls on that tape before the fork
+  blocks @3 :UInt64;       # so many of the first calls of this tape hand out blocks of before it
+  thread @4 :UInt32;       # that forked, as that tape numbers it: the first one of this process
+}
+
 struct IndexEntry {
   offset @0 :UInt64;
   kind @1 :UInt32;

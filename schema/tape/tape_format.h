@@ -23,12 +23,13 @@ inline constexpr uint64_t kTrailerBytes = 16;
 inline constexpr uint32_t kTrailerMarker = 0x646e5448;  // "HTnd"
 
 enum class ChunkKind : uint32_t {
-  kHeader = 1,   // TapeHeader, once, first
-  kEvents = 2,   // EventChunk
-  kSummary = 3,  // TapeSummary, once, after the last events
-  kIndex = 4,    // TapeIndex, once, last
-  kPart = 5,     // EventPart, only in an unfinished tape, behind its last whole chunk
-  kThreads = 6,  // ThreadList, once, before the summary; tapes without names have none
+  kHeader = 1,       // TapeHeader, once, first
+  kEvents = 2,       // EventChunk
+  kSummary = 3,      // TapeSummary, once, after the last events
+  kIndex = 4,        // TapeIndex, once, last
+  kPart = 5,         // EventPart, only in an unfinished tape, behind its last whole chunk
+  kThreads = 6,      // ThreadList, once, before the summary; tapes without names have none
+  kInheritance = 9,  // Inheritance, once, anywhere; only of a process that was forked
   // Reserved: 7 for mappings of the process, 8 for keyframes (the blocks alive at a call).
 };
 

@@ -97,6 +97,19 @@ struct TapeHeader {
   bool operator==(const TapeHeader&) const = default;
 };
 
+// The heap with which the process of a tape begins, where that is not empty. Of a forked process,
+// the blocks of its parent at the fork: those that are live on the parent's tape after so many
+// calls. A tape that was made of another carries such blocks itself.
+struct Inheritance {
+  std::string tape;            // of the parent: a name in the same directory; empty: carried
+  uint64_t start_unix_ns = 0;  // TapeHeader of that tape
+  uint64_t events = 0;         // calls on that tape before the fork
+  uint32_t thread = 0;         // that forked, there
+  uint64_t blocks = 0;         // carried: so many first calls of this tape hand them out
+
+  bool operator==(const Inheritance&) const = default;
+};
+
 // Stored in tapes: values never change.
 enum class EndReason : uint8_t {
   kExited = 0,            // the process ended by itself; end_status = exit status

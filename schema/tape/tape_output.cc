@@ -70,6 +70,21 @@ base::Status TapeOutput::open(FrameCompressor& compressor, std::unique_ptr<base:
   return {};
 }
 
+void TapeOutput::add_inheritance(const Inheritance& inheritance, FrameCompressor& compressor) {
+  if (status_.ok()) status_ = begin(compressor);
+  const base::Status written =
+      status_.ok() ? put_inheritance(inheritance, compressor) : base::Status();
+  if (!written.ok() && !is_full_disk(written)) status_ = written;
+  rest_if_short();
+}
+
+base::Status TapeOutput::put_inheritance(const Inheritance& inheritance,
+                                         FrameCompressor& compressor) {
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto words, encode(inheritance));
+  return put({ChunkKind::kInheritance, 0, 0, 0, 0}, compressor.compress(words),
+             file_ ? footer_bytes() : 0);
+}
+
 void TapeOutput::write(const EventColumns& chunk, FrameCompressor& compressor) {
   events_ += chunk.count;
   if (status_.ok() && !file_) status_ = open(compressor);

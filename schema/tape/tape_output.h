@@ -36,6 +36,9 @@ class TapeOutput {
   // it. Optional: the first chunk opens it otherwise.
   base::Status open(FrameCompressor& compressor, std::unique_ptr<base::OutputFile> made = nullptr);
 
+  // Once, at any time before finish(). Does not fail either: such a tape is worth having without
+  // it.
+  void add_inheritance(const Inheritance& inheritance, FrameCompressor& compressor);
   // Neither fails: see status().
   void write(const EventColumns& chunk, FrameCompressor& compressor);
   void save(const EventPart& part, FrameCompressor& compressor);
@@ -80,6 +83,7 @@ class TapeOutput {
   base::Result<TapeSummary> put_footer(TapeSummary summary, FrameCompressor& compressor);
   base::Status put_summary(const TapeSummary& summary, FrameCompressor& compressor);
   base::Status put_threads(const TapeSummary& summary, FrameCompressor& compressor);
+  base::Status put_inheritance(const Inheritance& inheritance, FrameCompressor& compressor);
   base::Status name_file();
   void rest_if_short();
   void lose(uint64_t events, const base::Error& error);

@@ -21,10 +21,12 @@ bool has_events(const ChunkRef& chunk) {
 TapeReader::TapeReader(TapeFile file, OnDamage on_damage)
     : file_(std::move(file)), damage_(file_.path(), on_damage) {}
 
-base::Result<TapeReader> TapeReader::open(const std::string& path, OnDamage on_damage) {
+base::Result<TapeReader> TapeReader::open(const std::string& path, OnDamage on_damage,
+                                          Inherited inherited, int generation) {
   HEAPTAPE_ASSIGN_OR_RETURN(TapeFile file, TapeFile::open(path));
   TapeReader reader(std::move(file), on_damage);
   HEAPTAPE_RETURN_IF_ERROR(reader.open_contents());
+  HEAPTAPE_RETURN_IF_ERROR(reader.load_inheritance(inherited, generation));
   return reader;
 }
 
@@ -99,7 +101,42 @@ base::Status TapeReader::load_threads() {
   return {};
 }
 
+base::Status TapeReader::load_inheritance(Inherited inherited, int generation) {
+  const auto chunk = std::ranges::find(chunks_, ChunkKind::kInheritance, &ChunkRef::kind);
+  if (chunk == chunks_.end()) return {};
+  const auto words = file_.load_message(*chunk);
+  auto inheritance =
+      words.ok() ? decode_inheritance(*words) : base::Result<Inheritance>(words.error());
+  if (!inheritance.ok()) return damage_.note({chunk->offset, 0, 0, inheritance.error().message});
+  inheritance_ = std::move(*inheritance);
+  if (inheritance_->tape.empty() || inherited == Inherited::kLeaveOut) return {};
+  auto heap = load_inherited_heap(path(), *inheritance_, generation);
+  if (heap.ok()) {
+    heap_ = std::make_shared<const InheritedHeap>(std::move(*heap));
+  } else {
+    inherited_problem_ = heap.error().message;
+  }
+  return {};
+}
+
+uint64_t TapeReader::inherited_blocks() const {
+  if (heap_ != nullptr) return heap_->blocks.size();
+  return inheritance_ ? std::min(inheritance_->blocks, event_count_) : 0;
+}
+
+uint64_t TapeReader::joined_bytes() const {
+  uint64_t bytes = 0;
+  if (heap_ == nullptr) return bytes;
+  for (const Event& block : heap_->blocks) bytes += block.size;
+  return bytes;
+}
+
 base::Status TapeReader::seek(uint64_t event) {
+  heap_given_ = std::min(event, joined_blocks());
+  return seek_own(event - heap_given_);
+}
+
+base::Status TapeReader::seek_own(uint64_t event) {
   // The chunk with the event, or the first one behind it.
   const auto reaches = [event](const ChunkRef& chunk) {
     return has_events(chunk) && event < chunk.first_event + chunk.event_count;
@@ -113,10 +150,10 @@ base::Status TapeReader::seek(uint64_t event) {
   if (!loaded || decoder_.first_event() > event) return {};
   EventBatch skipped;
   while (position() < event) {
-    HEAPTAPE_RETURN_IF_ERROR(read(skipped, static_cast<size_t>(event - position())));
+    HEAPTAPE_RETURN_IF_ERROR(read_own(skipped, static_cast<size_t>(event - position())));
     if (skipped.events.empty()) return {};
     // The event was lost to damage, and the caller wants these, which come after it.
-    if (skipped.first_event >= event) return seek(skipped.first_event);
+    if (skipped.first_event >= event) return seek_own(skipped.first_event);
   }
   return {};
 }
@@ -153,6 +190,49 @@ base::Status TapeReader::load_chunk(const ChunkRef& chunk, uint64_t& chunk_bytes
 }
 
 base::Status TapeReader::read(EventBatch& batch, size_t max_events) {
+  if (heap_ == nullptr) return read_own(batch, max_events);
+  if (heap_given_ < joined_blocks()) {
+    read_inherited(batch, max_events);
+    return {};
+  }
+  HEAPTAPE_RETURN_IF_ERROR(read_own(batch, max_events));
+  shift(batch);
+  return {};
+}
+
+void TapeReader::read_inherited(EventBatch& batch, size_t max_events) {
+  const size_t count =
+      static_cast<size_t>(std::min<uint64_t>(max_events, joined_blocks() - heap_given_));
+  const auto part_of = [&](const auto& all) {
+    const auto first = all.begin() + static_cast<ptrdiff_t>(heap_given_);
+    return std::vector(first, first + static_cast<ptrdiff_t>(count));
+  };
+  batch = {};
+  batch.first_event = heap_given_;
+  batch.events = part_of(heap_->blocks);
+  if (heap_->has_stacks()) batch.stacks = part_of(heap_->stacks);
+  if (heap_given_ == 0) batch.steering = heap_->settings;
+  heap_given_ += count;
+}
+
+// From the numbers of this tape to those behind what was joined.
+void TapeReader::shift(EventBatch& batch) const {
+  const uint64_t events = joined_blocks();
+  batch.first_event += events;
+  for (TimeSample& time : batch.times) time.event += events;
+  if (batch.next_time) batch.next_time->event += events;
+  for (ThreadEnd& end : batch.thread_ends) end.event += events;
+  for (SteeringCall& call : batch.steering) call.event += events;
+  for (MappingCall& call : batch.mapped) call.event += events;
+  for (ProcessSample& sample : batch.samples) sample.event += events;
+  for (Mark& mark : batch.marks) mark.event += events;
+  const FrameNumber frames = heap_->frames.limit() - 1;
+  if (frames == 0) return;
+  for (FrameNumber& stack : batch.stacks) stack += stack == 0 ? 0 : frames;
+  for (MappingCall& call : batch.mapped) call.stack += call.stack == 0 ? 0 : frames;
+}
+
+base::Status TapeReader::read_own(EventBatch& batch, size_t max_events) {
   batch.times.clear();
   batch.thread_ends.clear();
   batch.steering.clear();
@@ -197,18 +277,24 @@ base::Status TapeReader::read_events(EventBatch& batch) {
 }
 
 base::Result<Stacks> TapeReader::read_stacks() {
-  Stacks stacks;
+  Stacks stacks = heap_ == nullptr ? Stacks() : heap_->frames;
+  const FrameNumber joined = stacks.limit() - 1;
   HEAPTAPE_RETURN_IF_ERROR(seek(0));
   for (;;) {
     HEAPTAPE_ASSIGN_OR_RETURN(const bool loaded, load_next_chunk());
     if (!loaded) break;
-    if (decoder_.first_frame() + 1 < stacks.limit()) {
+    if (joined + decoder_.first_frame() + 1 < stacks.limit()) {
       HEAPTAPE_RETURN_IF_ERROR(damage_.note({chunks_[next_chunk_ - 1].offset, 0, 0,
                                              "its frames are numbered like those before them"}));
       continue;
     }
-    stacks.add_frames(decoder_.first_frame(), decoder_.frames());
-    for (const CodeMapping& mapping : decoder_.mappings()) stacks.add_mapping(mapping);
+    std::vector<Frame> frames(decoder_.frames().begin(), decoder_.frames().end());
+    for (Frame& frame : frames) frame.caller += frame.caller == 0 ? 0 : joined;
+    stacks.add_frames(joined + decoder_.first_frame(), frames);
+    for (CodeMapping mapping : decoder_.mappings()) {
+      mapping.frames += joined;
+      stacks.add_mapping(std::move(mapping));
+    }
   }
   HEAPTAPE_RETURN_IF_ERROR(seek(0));
   return stacks;

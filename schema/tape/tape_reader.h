@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include "schema/tape/damage.h"
 #include "schema/tape/event_decoder.h"
 #include "schema/tape/info_codec.h"
+#include "schema/tape/inherited_heap.h"
 #include "schema/tape/tape_file.h"
 #include "schema/tape/tape_info.h"
 
@@ -34,7 +37,12 @@ struct EventBatch {
   }
 };
 
-// Reads the events of a tape in order. Treats the file as hostile, and guarantees:
+// Whether a tape that refers to its parent's for the heap it inherited begins with that heap.
+enum class Inherited : bool { kLeaveOut, kJoin };
+
+// Reads the events of a tape in order. With kJoin, that of a forked process begins with a call for
+// each block that it inherited, as if they were on the tape: all numbers of calls and frames count
+// them. Treats the file as hostile, and guarantees:
 // - Events come in the order of the tape, each once, from chunks whose checksums match.
 // - Missing data is reported: under kStop by an error that names the byte, under kSkip in
 //   damages().
@@ -46,8 +54,10 @@ class TapeReader {
  public:
   using OnDamage = schema::OnDamage;
 
+  // `generation`: for load_inherited_heap().
   static base::Result<TapeReader> open(const std::string& path,
-                                       OnDamage on_damage = OnDamage::kStop);
+                                       OnDamage on_damage = OnDamage::kStop,
+                                       Inherited inherited = Inherited::kJoin, int generation = 0);
 
   const std::string& path() const { return file_.path(); }
   uint64_t file_bytes() const { return file_.bytes(); }
@@ -62,7 +72,26 @@ class TapeReader {
   // In an unfinished tape, the parts of the last chunk count as one.
   const std::vector<ChunkRef>& chunks() const { return chunks_; }
   // Calls on the tape as its chunks number them: those lost in between count.
-  uint64_t events() const { return event_count_; }
+  uint64_t events() const { return event_count_ + joined_blocks(); }
+  // The heap with which the process began, as the tape says; nothing: it was empty.
+  const std::optional<Inheritance>& inheritance() const { return inheritance_; }
+  // So many of the first calls hand out blocks that it inherited; joined_blocks() of these are of
+  // another tape.
+  uint64_t inherited_blocks() const;
+  uint64_t joined_blocks() const { return heap_ == nullptr ? 0 : heap_->blocks.size(); }
+  // One sentence on why the heap that it inherited is not known; empty: it is, or was not to be
+  // joined.
+  const std::string& inherited_problem() const { return inherited_problem_; }
+  // A call for each block that was joined; valid as long as the reader.
+  std::span<const Event> joined() const {
+    return heap_ == nullptr ? std::span<const Event>() : heap_->blocks;
+  }
+  // Of the bytes of all blocks that were joined.
+  uint64_t joined_bytes() const;
+  // Whose calls made the heap that was joined.
+  std::vector<Ancestor> ancestors() const {
+    return heap_ == nullptr ? std::vector<Ancestor>() : heap_->ancestors;
+  }
   // Under kSkip, what was met so far: by open() in the outline of the file, by read() inside
   // chunks.
   const std::vector<Damage>& damages() const { return damage_.list(); }
@@ -85,6 +114,11 @@ class TapeReader {
   base::Status load_header();
   base::Status load_summary();
   base::Status load_threads();
+  base::Status load_inheritance(Inherited inherited, int generation);
+  base::Status seek_own(uint64_t event);
+  base::Status read_own(EventBatch& batch, size_t max_events);
+  void read_inherited(EventBatch& batch, size_t max_events);
+  void shift(EventBatch& batch) const;
   // False at the end of the tape.
   base::Result<bool> load_next_chunk();
   base::Status load_chunk(const ChunkRef& chunk, uint64_t& chunk_bytes);
@@ -101,6 +135,10 @@ class TapeReader {
   std::optional<uint64_t> cut_at_;
   std::vector<uint64_t> tail_words_;  // of the last chunk, if that is in parts
   uint64_t event_count_ = 0;
+  std::optional<Inheritance> inheritance_;
+  std::shared_ptr<const InheritedHeap> heap_;  // null: none was joined
+  std::string inherited_problem_;
+  uint64_t heap_given_ = 0;  // of the blocks in heap_, those that read() gave
   size_t next_chunk_ = 0;    // in chunks_
   uint64_t chunks_end_ = 0;  // where the last chunk read ended
   EventDecoder decoder_;

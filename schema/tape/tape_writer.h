@@ -31,6 +31,9 @@ class TapeWriter : private ChunkSink {
   void add_mapping_call(const MappingCall& call) { encoder_.add_mapping_call(call); }
   void add_sample(ProcessSample sample) { encoder_.add_sample(std::move(sample)); }
   void add_mark(std::string name, uint64_t time_ns) { encoder_.add_mark(std::move(name), time_ns); }
+  void add_inheritance(const Inheritance& inheritance) {
+    output_.add_inheritance(inheritance, compressor_);
+  }
   void save() { encoder_.save(); }
   void flush() { encoder_.flush(); }
   uint64_t events() const { return encoder_.events(); }

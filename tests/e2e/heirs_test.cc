@@ -78,7 +78,8 @@ class RecordHeirs : public RecordTest,
   }
   // Notes the lives on a tape, and looks at their stacks.
   void read_lives(const std::string& path) {
-    auto tape = schema::TapeReader::open(path);
+    auto tape =
+        schema::TapeReader::open(path, schema::OnDamage::kStop, schema::Inherited::kLeaveOut);
     ASSERT_TRUE(tape.ok()) << tape.error().message;
     auto stacks = tape->read_stacks();
     ASSERT_TRUE(stacks.ok()) << stacks.error().message;

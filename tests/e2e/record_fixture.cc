@@ -79,9 +79,9 @@ Ended RecordTest::record(const CommandLine& line, const Words& options) const {
   return run_command(recorded);
 }
 
-Tape RecordTest::read_tape(const std::string& path) const {
+Tape RecordTest::read_tape(const std::string& path, schema::Inherited inherited) const {
   Tape tape;
-  auto reader = schema::TapeReader::open(path);
+  auto reader = schema::TapeReader::open(path, schema::OnDamage::kStop, inherited);
   EXPECT_TRUE(reader.ok()) << reader.error().message;
   if (!reader.ok()) return tape;
   tape.header = reader->header();

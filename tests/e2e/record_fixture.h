@@ -10,6 +10,7 @@
 #include "schema/tape/event.h"
 #include "schema/tape/manifest.h"
 #include "schema/tape/tape_info.h"
+#include "schema/tape/tape_reader.h"
 #include "tests/support/programs.h"
 #include "tests/support/temp_dir.h"
 
@@ -53,7 +54,8 @@ class RecordTest : public testing::Test {
   Ended record(const CommandLine& line, const Words& options = {}) const;
 
   // Fails the test when the tape cannot be read to its end.
-  Tape read_tape(const std::string& path) const;
+  Tape read_tape(const std::string& path,
+                 schema::Inherited inherited = schema::Inherited::kLeaveOut) const;
   Tape read_tape() const { return read_tape(tape_path()); }
   schema::Manifest manifest() const;
   // The tapes that the manifest lists, the first process's first.

@@ -32,6 +32,14 @@ std::string content_of(int fd) {
   return content;
 }
 
+// Processes that write at the same time overwrite nothing of each other: unlike that of other
+// files, the position in one of memfd_create(2) has no lock.
+int create_output(const char* name) {
+  const int file = memfd_create(name, MFD_CLOEXEC);
+  HEAPTAPE_CHECK(file >= 0 && fcntl(file, F_SETFL, O_APPEND) == 0);
+  return file;
+}
+
 int open_input(const std::optional<std::string>& input) {
   if (!input) return open("/dev/null", O_RDONLY | O_CLOEXEC);
   HEAPTAPE_CHECK(input->size() <= kMaxInputBytes);
@@ -92,10 +100,9 @@ std::string Ended::describe() const {
 }
 
 Command::Command(const CommandLine& line)
-    : out_(memfd_create("stdout", MFD_CLOEXEC)),
-      err_(memfd_create("stderr", MFD_CLOEXEC)),
+    : out_(create_output("stdout")),
+      err_(create_output("stderr")),
       time_left_ms_(line.time_limit_seconds * 1000) {
-  HEAPTAPE_CHECK(out_ >= 0 && err_ >= 0);
   std::vector<std::string> words = line.words;
   std::vector<std::string> environment = environment_with(line.environment);
   const std::vector<char*> argv = as_pointers(words);

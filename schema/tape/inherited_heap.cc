@@ -1,0 +1,83 @@
+#include "schema/tape/inherited_heap.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <string>
+
+#include "base/display_text.h"
+#include "schema/tape/live_blocks.h"
+#include "schema/tape/tape_reader.h"
+
+namespace heaptape::schema {
+namespace {
+
+constexpr size_t kBatchEvents = 1 << 14;
+
+bool is_file_name(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
+}
+
+base::Error no_heap(const Inheritance& inheritance, const std::string& reason) {
+  return base::Error::damaged("the heap that it inherited is not known: its parent's tape, " +
+                              base::quoted(inheritance.tape) + ", " + reason);
+}
+
+// While its process is recorded, a tape has another name.
+base::Result<TapeReader> open_parents(const std::string& path, const Inheritance& inheritance,
+                                      int generation) {
+  const std::string whole = (std::filesystem::path(path).parent_path() / inheritance.tape).string();
+  for (const std::string& name : {whole, whole + ".partial"}) {
+    auto tape = TapeReader::open(name, OnDamage::kSkip, Inherited::kJoin, generation + 1);
+    if (!tape.ok()) continue;
+    if (tape->header().start_unix_ns == inheritance.start_unix_ns) return tape;
+  }
+  return no_heap(inheritance, "is not beside it");
+}
+
+bool lasts(const SteeringCall& call) {
+  return steering_info(call.op).effect == SteeringEffect::kLasting && !is_of_a_thread(call.op);
+}
+
+}  // namespace
+
+base::Result<InheritedHeap> load_inherited_heap(const std::string& path,
+                                                const Inheritance& inheritance, int generation) {
+  if (!is_file_name(inheritance.tape) || generation >= kMostAncestors) {
+    return no_heap(inheritance, "cannot be one");
+  }
+  HEAPTAPE_ASSIGN_OR_RETURN(TapeReader tape, open_parents(path, inheritance, generation));
+  if (!tape.inherited_problem().empty()) return base::Error::damaged(tape.inherited_problem());
+  const uint64_t until = tape.inherited_blocks() + inheritance.events;
+  if (tape.events() < until) return no_heap(inheritance, "ends before the fork");
+  InheritedHeap heap;
+  heap.ancestors = tape.ancestors();
+  heap.ancestors.push_back(
+      {tape.path(), inheritance.start_unix_ns, inheritance.events, inheritance.thread});
+  if (tape.header().stacks.mode != StackMode::kNone) {
+    HEAPTAPE_ASSIGN_OR_RETURN(heap.frames, tape.read_stacks());
+    if (heap.frames.limit() > kMostFrames) heap.frames = {};
+  }
+  LiveBlocks live;
+  EventBatch batch;
+  for (uint64_t done = 0; done < until;) {
+    HEAPTAPE_RETURN_IF_ERROR(
+        tape.read(batch, static_cast<size_t>(std::min<uint64_t>(kBatchEvents, until - done))));
+    if (batch.events.empty() || batch.first_event != done) {
+      return no_heap(inheritance, "is damaged");
+    }
+    for (size_t i = 0; i < batch.events.size(); ++i) {
+      live.add(batch.events[i], batch.stacks.empty() ? 0 : batch.stacks[i], ++done);
+    }
+    std::ranges::copy_if(batch.steering, std::back_inserter(heap.settings), lasts);
+  }
+  for (SteeringCall& call : heap.settings) call.event = call.thread = 0;
+  for (const LiveBlock& block : live.list()) {
+    heap.blocks.push_back(block.birth);
+    heap.blocks.back().thread = 0;
+    if (heap.has_stacks()) heap.stacks.push_back(block.stack);
+  }
+  return heap;
+}
+
+}  // namespace heaptape::schema

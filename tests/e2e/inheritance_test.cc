@@ -1,0 +1,190 @@
+// Forked children begin with their parents' heaps.
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/e2e/record_fixture.h"
+#include "tests/support/command.h"
+#include "tests/support/recordings.h"
+
+namespace heaptape::tests {
+namespace {
+
+// What the program says of one of its children, in requested bytes.
+struct Child {
+  uint32_t pid = 0;
+  uint64_t live = 0;
+  uint64_t peak = 0;
+};
+
+class Inheritance : public RecordTest {
+ protected:
+  std::vector<Child> record_family(const std::string& family, size_t children,
+                                   const Words& options = {"--wait", "all"}) {
+    const Ended ended = record({target_path("inheritance"), family}, options);
+    EXPECT_EQ(ended.status, 0) << ended.describe();
+    std::vector<Child> found;
+    std::istringstream lines(ended.out);
+    for (Child child; lines >> child.pid >> child.live >> child.peak;) found.push_back(child);
+    EXPECT_EQ(found.size(), children) << ended.out;
+    EXPECT_TRUE(all_verify());
+    return found;
+  }
+  std::string tape_of(uint32_t pid) const {
+    for (const schema::ManifestProcess& process : manifest().processes) {
+      if (process.pid == pid) return dir_.file(process.tape);
+    }
+    ADD_FAILURE() << "no tape of " << pid;
+    return "";
+  }
+  static std::string heaptape(Words words) {
+    words.insert(words.begin(), heaptape_path());
+    const Ended ended = run(words);
+    EXPECT_EQ(ended.status, 0) << ended.describe();
+    return ended.out + ended.err;
+  }
+  // The child's blocks are on its tape, as it counts them, beside some of the C library.
+  void expect_heap_of(const Child& child) const {
+    const std::string tape = tape_of(child.pid);
+    const schema::RunFigures recorded = replay_run(dir_, tape, "recorded");
+    EXPECT_EQ(count_of(recorded, "accounting.unknownFrees"), 0u) << child.pid;
+    expect_close(count_of(recorded, "peak.liveBytes"), child.peak);
+    expect_close(count_of(recorded, "end.liveBytes"), child.live);
+  }
+  static void expect_close(uint64_t found, uint64_t own) {
+    constexpr uint64_t kOthersBytes = 8 << 10;
+    EXPECT_GE(found, own);
+    EXPECT_LE(found, own + kOthersBytes);
+  }
+  // On the allocator on which it ran, every block is where it was.
+  void expect_replay_of(const Child& child, const std::string& spec) const {
+    const schema::RunFigures again = replay_run(dir_, tape_of(child.pid), spec);
+    EXPECT_EQ(ratio_of(again, "fidelity.sameOffsetShare"), 1.0) << spec << " " << child.pid;
+    EXPECT_EQ(count_of(again, "accounting.refused"), 0u);
+    EXPECT_GE(count_of(again, "fidelity.comparedBlocks"), 5000u);
+  }
+};
+
+TEST_F(Inheritance, IsTheHeapAtTheFork) {
+  const std::vector<Child> children = record_family("brood", 5);
+  for (const Child& child : children) expect_heap_of(child);
+}
+
+TEST_F(Inheritance, GoesDownToGrandchildren) {
+  const std::vector<Child> line = record_family("line", 2);
+  for (const Child& child : line) expect_heap_of(child);
+}
+
+TEST_F(Inheritance, IsThatOfAThreadThatForks) {
+  for (const Child& child : record_family("thread", 1)) expect_heap_of(child);
+}
+
+TEST_F(Inheritance, OutlivesTheParent) {
+  for (const char* family : {"daemon", "late-daemon"}) {
+    for (const Child& child : record_family(family, 1)) expect_heap_of(child);
+  }
+}
+
+TEST_F(Inheritance, IsKnownOfChildrenThatEndAtOnce) {
+  const std::vector<Child> children = record_family("brief", 100);
+  for (size_t i = 0; i < children.size(); i += 20) expect_heap_of(children[i]);
+  for (const Child& child : children) {
+    const Tape tape = read_tape(tape_of(child.pid), schema::Inherited::kJoin);
+    EXPECT_EQ(walk_heap(tape.events).unknown_frees, 0u) << child.pid;
+  }
+}
+
+TEST_F(Inheritance, IsReplayedWithItsHoles) {
+  if (const std::string reason = not_glibc_2_36(); !reason.empty()) GTEST_SKIP() << reason;
+  for (const char* family : {"brood", "line"}) {
+    for (const Child& child : record_family(family, family[0] == 'b' ? 5 : 2)) {
+      expect_replay_of(child, "glibc");
+      expect_replay_of(child, "model:ptmalloc");
+    }
+  }
+}
+
+TEST_F(Inheritance, IsReplayedWhereAThreadForks) {
+  if (const std::string reason = not_glibc_2_36(); !reason.empty()) GTEST_SKIP() << reason;
+  for (const Child& child : record_family("thread", 1)) {
+    expect_replay_of(child, "glibc");
+    expect_replay_of(child, "model:ptmalloc");
+  }
+}
+
+TEST_F(Inheritance, IsSaidOfATape) {
+  const Child child = record_family("daemon", 1).front();
+  const std::string info = heaptape({"info", tape_of(child.pid)});
+  EXPECT_NE(info.find("\ninherited  "), std::string::npos) << info;
+  EXPECT_NE(info.find(" calls on run.tape; they come before its own calls\n"), std::string::npos)
+      << info;
+  const Tape joined = read_tape(tape_of(child.pid), schema::Inherited::kJoin);
+  const Tape own = read_tape(tape_of(child.pid));
+  const std::string facts = heaptape({"info", "--json", tape_of(child.pid)});
+  const uint64_t inherited = json_number(facts, "inheritedBlocks");
+  EXPECT_GT(inherited, 5000u);
+  EXPECT_EQ(joined.events.size(), own.events.size() + inherited);
+  EXPECT_EQ(json_number(facts, "events"), joined.events.size());
+  EXPECT_EQ(heaptape({"info", tape_path()}).find("inherited"), std::string::npos);
+}
+
+TEST_F(Inheritance, IsMissedWithoutTheParentsTape) {
+  const Child child = record_family("daemon", 1).front();
+  const std::string tape = tape_of(child.pid);
+  std::filesystem::rename(tape_path(), dir_.file("elsewhere.tape"));
+  const std::string missing =
+      "the heap that it inherited is not known: its parent's tape, 'run.tape', is not beside it";
+  const std::string info = heaptape({"info", tape});
+  EXPECT_NE(info.find("inherited  " + missing + "\n"), std::string::npos) << info;
+  const std::string table = heaptape({"replay", tape, "-a", "recorded", "-a", "model:ptmalloc"});
+  EXPECT_NE(table.find("recorded: " + missing), std::string::npos) << table;
+  EXPECT_NE(table.find("model:ptmalloc: " + missing), std::string::npos) << table;
+  EXPECT_EQ(json_number(heaptape({"info", "--json", tape}), "inheritedBlocks"), 0u);
+  // Another tape of that name is not the parent's.
+  std::filesystem::copy_file(tape, tape_path());
+  EXPECT_NE(heaptape({"info", tape}).find(missing), std::string::npos);
+}
+
+TEST_F(Inheritance, IsOnCopiesOfTheTape) {
+  const Child child = record_family("line", 2).front();
+  const std::string tape = tape_of(child.pid);
+  const std::vector<schema::Event> events = read_tape(tape, schema::Inherited::kJoin).events;
+  const std::string copy = dir_.file("copy.tape");
+  for (const char* command : {"pack", "recover", "scrub"}) {
+    heaptape({command, tape, "-o", copy});
+    std::filesystem::create_directory(dir_.file("away"));
+    const std::string away = dir_.file("away/copy.tape");
+    std::filesystem::rename(copy, away);
+    const Tape copied = read_tape(away);
+    ASSERT_EQ(copied.events.size(), events.size()) << command;
+    if (command != std::string("scrub")) {
+      EXPECT_EQ(copied.events, events) << command;
+    }
+    const std::string info = heaptape({"info", away});
+    EXPECT_NE(info.find("\ninherited  "), std::string::npos) << info;
+    EXPECT_EQ(info.find("not known"), std::string::npos) << info;
+    const schema::RunFigures recorded = replay_run(dir_, away, "recorded");
+    EXPECT_EQ(count_of(recorded, "accounting.unknownFrees"), 0u) << command;
+    expect_close(count_of(recorded, "peak.liveBytes"), child.peak);
+  }
+}
+
+TEST_F(Inheritance, HasTheStacksOfTheParent) {
+  if (std::getenv(kStacksVariable) != nullptr) GTEST_SKIP() << "it says itself how to record";
+  const Ended ended =
+      record({target_path("inheritance"), "line"}, {"--wait", "all", "--stacks", "dwarf"});
+  EXPECT_EQ(ended.status, 0) << ended.describe();
+  std::istringstream lines(ended.out);
+  for (Child child; lines >> child.pid >> child.live >> child.peak;) {
+    const std::string sites =
+        heaptape({"stats", tape_of(child.pid), "--by", "site", "--sort", "end", "--json"});
+    const uint64_t live = json_number(sites.substr(sites.find("\"sites\"")), "liveBytes");
+    EXPECT_GE(live, child.live) << "take() has them all";
+    EXPECT_NE(sites.find("\"take\""), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace heaptape::tests
