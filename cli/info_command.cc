@@ -18,9 +18,10 @@ using schema::TapeReader;
 using schema::TapeSummary;
 
 std::string per_event_text(const TapeReader& tape) {
-  if (tape.events() == 0) return "";
+  const uint64_t events = tape.own_events();
+  if (events == 0) return "";
   const auto bytes = static_cast<double>(tape.file_bytes());
-  return base::format_text(", %.3f bytes per event", bytes / static_cast<double>(tape.events()));
+  return base::format_text(", %.3f bytes per event", bytes / static_cast<double>(events));
 }
 
 // "/usr/lib/libjemalloc.so.2 (jemalloc 5.3.0)"

@@ -255,6 +255,8 @@ Result<TapeSummary> scrub(const ScrubOptions& options, Console& console) {
   const std::vector<schema::LiveBlock> held = survey.held();
   if (const uint64_t blocks = held.size() + begins_with(tape, options); blocks != 0) {
     writer->add_inheritance({.tape = "", .blocks = blocks});
+  } else if (!tape.inherited_problem().empty()) {
+    writer->add_inheritance({});
   }
   TapeCopy copy(scrubbed_stacks, *writer);
   for (const schema::SteeringCall& call : survey.settings()) writer->add_steering(call);

@@ -29,7 +29,8 @@ base::Status symbolize(const SymbolizeOptions& options, Console& console) {
   note_bigger_tape(tape, console);
   HEAPTAPE_ASSIGN_OR_RETURN(const TapeStacks stacks,
                             symbolize_tape(tape, options.symbols, console));
-  const replayer::TapeIdentity identity{tape.header().start_unix_ns, tape.header().pid};
+  const replayer::TapeIdentity identity{tape.header().start_unix_ns, tape.header().pid,
+                                        tape.joined_frames()};
   const size_t known = known_places(stacks.symbols);
   const auto before = replayer::read_symbols(output);
   if (before.ok() && before->tape == identity && known_places(before->symbols) > known) {

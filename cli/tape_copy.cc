@@ -79,6 +79,7 @@ schema::TapeSummary summary_to_count(const schema::TapeReader& tape) {
   schema::TapeSummary summary = tape.summary().value_or(schema::TapeSummary());
   summary.events = summary.allocations = summary.frees = summary.reallocations = 0;
   summary.failed = summary.threads = 0;
+  if (tape.joined_blocks() != 0) summary.unknown_frees = 0;  // these blocks are on the copy
   return summary;
 }
 

@@ -34,6 +34,7 @@ base::Result<schema::TapeReader> open_tape(const std::string& path, schema::OnDa
     console.print_error("'" + path + "' was not finished: it holds the first " +
                         base::counted(tape->events(), "event"));
   }
+  if (!tape->inherited_problem().empty()) console.print_note(tape->inherited_problem());
   return tape;
 }
 

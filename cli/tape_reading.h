@@ -24,7 +24,7 @@ base::Status for_each_batch(schema::TapeReader& tape, Visit visit) {
 }
 
 // Opens a tape for a command that also accepts an unfinished one. Reports on the console that a
-// tape is unfinished, and how much there is of it.
+// tape is unfinished, and how much there is of it; and why the heap that it inherited is not known.
 base::Result<schema::TapeReader> open_tape(const std::string& path, schema::OnDamage on_damage,
                                            Console& console);
 

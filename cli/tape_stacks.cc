@@ -42,7 +42,8 @@ std::optional<Symbols> read_symbols_beside(const schema::TapeReader& tape, Conso
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) return std::nullopt;
   auto read = replayer::read_symbols(path);
-  const replayer::TapeIdentity identity{tape.header().start_unix_ns, tape.header().pid};
+  const replayer::TapeIdentity identity{tape.header().start_unix_ns, tape.header().pid,
+                                        tape.joined_frames()};
   if (!read.ok()) {
     console.print_note(read.error().message + "; it is ignored");
   } else if (!(read->tape == identity)) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <vector>
 
 #include "base/address/address_range.h"
 #include "base/address/pages.h"
@@ -32,13 +33,19 @@ class OwnMappings {
     }
   }
   void erase(uint64_t address) {
-    if (may_have_one(address)) [[unlikely]]
-      sizes_.erase(address);
+    if (!may_have_one(address)) [[likely]]
+      return;
+    if (sizes_.erase(address) == 0 && awaits_) given_up_.push_back(address);
   }
 
-  // Those of the process from which this one was forked, but where it has others.
-  void inherit(const OwnMappings& parent) {
-    sizes_.insert(parent.sizes_.begin(), parent.sizes_.end());
+  // It will inherit() those of the process from which it was forked, but for those that it gives up
+  // until then. Null: there are none, or too many.
+  void await_inheritance() { awaits_ = true; }
+  void inherit(const OwnMappings* parent) {
+    if (parent != nullptr) sizes_.insert(parent->sizes_.begin(), parent->sizes_.end());
+    for (const uint64_t address : given_up_) sizes_.erase(address);
+    given_up_ = {};
+    awaits_ = false;
   }
 
   size_t count() const { return sizes_.size(); }
@@ -53,6 +60,8 @@ class OwnMappings {
 
  private:
   std::map<uint64_t, uint64_t> sizes_;  // by address; a hostile program chooses them
+  std::vector<uint64_t> given_up_;      // while it awaits an inheritance
+  bool awaits_ = false;
 };
 
 }  // namespace heaptape::recorder

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/version.h"
+#include "recorder/ring/stamp.h"
 
 namespace heaptape::recorder {
 namespace {
@@ -45,12 +46,14 @@ schema::StackRecording stack_recording(const Board& board) {
 // Of ended processes, whose children may yet join.
 constexpr size_t kMostEstates = 256;
 
+// `fork`: null if it is not known.
 schema::Inheritance inheritance(const std::string& parents_tape, uint64_t start_unix_ns,
-                                const RingMerge::Fork& fork) {
+                                const RingMerge::Fork* fork) {
+  if (fork == nullptr) return {};
   return {.tape = std::filesystem::path(parents_tape).filename(),
           .start_unix_ns = start_unix_ns,
-          .events = fork.calls_before,
-          .thread = fork.thread};
+          .events = fork->calls_before,
+          .thread = fork->thread};
 }
 
 // How many slots or rings were ever taken.
@@ -95,10 +98,14 @@ void ProcessTable::settle_heirs(uint64_t ending_parent) {
     const auto child = processes_.find(heir.slot);
     if (child == processes_.end()) return true;
     RecordedProcess* const parent = find_serial(heir.parent_serial);
-    if (parent == nullptr) return child->second->merge().owners().inherit({}), true;
+    if (parent == nullptr) {
+      child->second->merge().inherit(nullptr);
+      child->second->tape().add_inheritance({});
+      return true;
+    }
     const bool is_due = heir.parent_serial == ending_parent ||
                         (parent->merge().rounds_done() >= heir.parent_round &&
-                         !parent->merge().owners().awaits_inheritance());
+                         !parent->merge().awaits_inheritance());
     if (is_due) bequeath(*parent, *child->second, heir.fork);
     return is_due;
   });
@@ -106,10 +113,9 @@ void ProcessTable::settle_heirs(uint64_t ending_parent) {
 
 void ProcessTable::bequeath(RecordedProcess& parent, RecordedProcess& child, uint32_t fork) {
   child.inherit(parent);
-  if (const RingMerge::Fork* const found = parent.merge().find_fork(fork)) {
-    const RecordedProcess::Traits& traits = parent.traits();
-    child.tape().add_inheritance(inheritance(traits.tape_path, traits.start_unix_ns, *found));
-  }
+  const RecordedProcess::Traits& traits = parent.traits();
+  child.tape().add_inheritance(
+      inheritance(traits.tape_path, traits.start_unix_ns, parent.merge().find_fork(fork)));
 }
 
 void ProcessTable::leave_estate(const RecordedProcess& process) {
@@ -123,11 +129,21 @@ void ProcessTable::leave_estate(const RecordedProcess& process) {
 void ProcessTable::inherit_estate(RecordedProcess& child, uint64_t parent_serial,
                                   uint32_t fork) const {
   const auto estate = std::ranges::find(estates_, parent_serial, &Estate::serial);
-  if (estate == estates_.end()) return;
-  child.inherit(estate->regions);
-  if (const RingMerge::Fork* const found = RingMerge::find(estate->forks, fork)) {
-    child.tape().add_inheritance(inheritance(estate->tape, estate->start_unix_ns, *found));
+  if (estate == estates_.end()) {
+    child.tape().add_inheritance({});
+    return;
   }
+  child.inherit(estate->regions);
+  child.tape().add_inheritance(
+      inheritance(estate->tape, estate->start_unix_ns, RingMerge::find(estate->forks, fork)));
+}
+
+// What it did before now: a child may have ended before the round that reads of its fork.
+void ProcessTable::read_rest_of(RecordedProcess& process) {
+  const SlotId slot = slot_of_serial_.at(process.traits().serial);
+  const uint64_t cut = stamp_now(pools_.session());
+  adopt_rings(pool_of(slot));
+  process.merge().drain(cut, base::monotonic_ns());
 }
 
 void ProcessTable::settle_last_moment(SlotId slot) {
@@ -135,7 +151,10 @@ void ProcessTable::settle_last_moment(SlotId slot) {
   if (heir == heirs_.end()) return;
   if (RecordedProcess* const parent = find_serial(heir->parent_serial)) {
     parent->merge().finish_rounds();
+    if (parent->merge().find_fork(heir->fork) == nullptr) read_rest_of(*parent);
     bequeath(*parent, *processes_.at(slot), heir->fork);
+  } else {
+    processes_.at(slot)->tape().add_inheritance({});
   }
   heirs_.erase(heir);
 }
@@ -241,7 +260,7 @@ void ProcessTable::adopt_process(const Claim& claim) {
                                            tape->encoder(), begin_ns, with_stacks);
   if (counts_sizes_) merge->count_sizes();
   if (RecordedProcess* const parent = find_serial(claim.parent_serial)) {
-    merge->owners().await_inheritance();
+    merge->await_inheritance();
     heirs_.push_back(
         {claim.slot, claim.fork, parent->traits().serial, parent->merge().rounds_begun() + 1});
   }
@@ -251,7 +270,8 @@ void ProcessTable::adopt_process(const Claim& claim) {
   if (traits.pid_is_ours) slot_of_pid_.insert_or_assign(claim.pid, claim.slot);
   auto process = std::make_unique<RecordedProcess>(std::move(tape), std::move(merge),
                                                    shared(claim.slot), std::move(traits), begin_ns);
-  inherit_estate(*process, claim.parent_serial, claim.fork);
+  const bool waits = process->merge().awaits_inheritance();
+  if (forked && !waits) inherit_estate(*process, claim.parent_serial, claim.fork);
   processes_.emplace(claim.slot, std::move(process));
 }
 
@@ -424,7 +444,7 @@ std::vector<SlotId> ProcessTable::find_gone() {
   std::vector<SlotId> gone;
   for (const auto& [slot, process] : processes_) {
     // What is left of a long backlog is not for one go, and what is inherited comes soon.
-    const bool is_heir = process->merge().owners().awaits_inheritance();
+    const bool is_heir = process->merge().awaits_inheritance();
     if (!is_heir && !process->merge().has_rounds() && process->is_gone()) gone.push_back(slot);
   }
   if (gone.empty()) return gone;

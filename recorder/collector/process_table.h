@@ -131,6 +131,7 @@ class ProcessTable {
   void settle_heirs(uint64_t ending_parent = kNoProcess);
   // Before its tape ends: with what is known of the parent by now.
   void settle_last_moment(SlotId slot);
+  void read_rest_of(RecordedProcess& process);
   static void bequeath(RecordedProcess& parent, RecordedProcess& child, uint32_t fork);
   void leave_estate(const RecordedProcess& process);
   void inherit_estate(RecordedProcess& child, uint64_t parent_serial, uint32_t fork) const;

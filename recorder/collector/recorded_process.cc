@@ -91,7 +91,7 @@ bool RecordedProcess::is_gone() const {
 }
 
 void RecordedProcess::inherit(RecordedProcess& parent) {
-  merge_->inherit(*parent.merge_);
+  merge_->inherit(parent.merge_.get());
   inherit(parent.regions_);
 }
 

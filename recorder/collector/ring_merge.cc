@@ -412,9 +412,15 @@ void RingMerge::forsake(uint64_t block) {
   }
 }
 
-void RingMerge::inherit(RingMerge& parent) {
-  owners_.inherit(parent.owners_);
-  if (parent.own_mappings_.count() <= kMostInherited) own_mappings_.inherit(parent.own_mappings_);
+void RingMerge::await_inheritance() {
+  owners_.await_inheritance();
+  own_mappings_.await_inheritance();
+}
+
+void RingMerge::inherit(const RingMerge* parent) {
+  const bool is_small = parent != nullptr && parent->own_mappings_.count() <= kMostInherited;
+  owners_.inherit(parent != nullptr ? parent->owners_ : MemoryOwners());
+  own_mappings_.inherit(is_small ? &parent->own_mappings_ : nullptr);
 }
 
 const RingMerge::Fork* RingMerge::find(const std::deque<Fork>& forks, uint32_t number) {

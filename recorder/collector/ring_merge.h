@@ -73,7 +73,10 @@ class RingMerge {
   MemoryOwners& owners() { return owners_; }
   // The owners of memory of the process from which this one was forked, and its blocks with a
   // mapping of their own, unless they are very many.
-  void inherit(RingMerge& parent);
+  void await_inheritance();
+  bool awaits_inheritance() const { return owners_.awaits_inheritance(); }
+  // Null: nothing is known of that process any more.
+  void inherit(const RingMerge* parent);
   // The bytes that its calls have asked for so far.
   uint64_t asked_bytes() const { return asked_bytes_; }
   // The number of calls on the tape, with those that are no events.

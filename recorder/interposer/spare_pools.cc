@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 #include <initializer_list>
+#include <utility>
 
 #include "recorder/interposer/attach.h"
 #include "recorder/interposer/handshake_client.h"
@@ -94,7 +95,7 @@ PoolView take_next(Spares& spares) {
   return next;
 }
 
-// So the child's heap has its place among the calls of this process. Whether it could: a process
+// So the child's heap has its place among the calls of this process. False if it cannot: a process
 // that made no call has no slot, and the heap of its parent.
 bool mark_fork(const PoolView& childs_pool) {
   if (childs_pool.base == nullptr || !has_own_slot()) return false;
@@ -109,7 +110,9 @@ void unmap_page(const PoolView& pool) {
 
 // Not again by a fork in another library's handler.
 void begin_fork() {
-  if (thread_local_state.forks || !records()) return;
+  if (thread_local_state.forks) return;
+  thread_local_state.fork_is_marked = false;
+  if (!records()) return;
   if (process.session.board().follow == Follow::kNone) return;
   uint64_t before = 0;
   set_blocked_signals(kHeldBack, &before);
@@ -158,7 +161,7 @@ bool move_in(PoolView pool) {
 // A child that has joined already, in the handler of a library that came first, stays where it is.
 void begin_child() {
   const PoolView pool = take_childs_pool();
-  if (thread_local_state.fork_is_marked) process.fork = pool.number;
+  if (std::exchange(thread_local_state.fork_is_marked, false)) process.fork = pool.number;
   const bool is_free = records() && !has_own_slot();
   if (is_free && process.session.board().follow == Follow::kNone) {
     detach_process();

@@ -42,7 +42,8 @@ BatchSource::BatchSource(schema::TapeReader& tape, uint64_t events, const Replay
       plan_(events, options.samples, options.actions, options.moments),
       resolver_(events),
       facts_(tape.header()) {
-  facts_.note_beginning(tape.summary() ? tape.summary()->late_ns : 0, tape.inherited_problem());
+  facts_.note_beginning(tape.summary() ? tape.summary()->late_ns : 0, tape.inherited_problem(),
+                        tape.inherited_blocks() - tape.joined_blocks());
   resolver_.begin_with(inherited);
   const auto peak = std::ranges::find(options.moments, "peak", &Moment::name);
   if (peak != options.moments.end()) resolver_.keep_live_after(peak->event);

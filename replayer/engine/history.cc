@@ -33,12 +33,12 @@ class ThreadNumbers {
 
   // The next ancestor, whose thread `forks` makes the one after it.
   void enter(uint32_t forks) {
-    forks_ = forks;
+    forks_ = forks % kNumbers;
     numbers_.clear();
     ++entered_;
   }
   uint16_t of(uint32_t thread) {
-    if (thread == forks_) return static_cast<uint16_t>(first_of_[entered_]);
+    if (thread % kNumbers == forks_) return static_cast<uint16_t>(first_of_[entered_]);
     if (thread == 0) return static_cast<uint16_t>(first_of_[entered_ - 1]);
     const auto [number, is_new] = numbers_.try_emplace(thread, next_);
     next_ += is_new ? 1 : 0;
@@ -46,6 +46,8 @@ class ThreadNumbers {
   }
 
  private:
+  static constexpr uint32_t kNumbers = uint32_t{UINT16_MAX} + 1;  // as ReplayOp has them
+
   std::vector<uint32_t> first_of_;  // by generation, the number of its first thread
   uint32_t next_;
   size_t entered_ = 0;
@@ -67,17 +69,23 @@ class Generation {
                                      std::span<const schema::Event> heirs,
                                      const ReplayOptions& options) {
     HEAPTAPE_ASSIGN_OR_RETURN(auto tape, TapeReader::open(ancestor_.path, schema::OnDamage::kSkip));
-    const uint64_t inherited = tape.joined_blocks();
+    joined_ = tape.joined_blocks();
     const DeathTimes no_deaths;
-    BatchSource source(tape, inherited + ancestor_.events, options, no_deaths, slots);
+    const uint64_t until = tape.inherited_blocks() + ancestor_.events;
+    BatchSource source(tape, until, options, no_deaths, slots);
     PlannedBatch batch;
     for (;;) {
       HEAPTAPE_ASSIGN_OR_RETURN(const bool is_there, source.next(batch));
       if (!is_there) break;
-      if (batch.ops.first_event >= inherited) HEAPTAPE_RETURN_IF_ERROR(take(batch.ops));
+      if (batch.ops.first_event >= joined_) HEAPTAPE_RETURN_IF_ERROR(take(batch.ops));
     }
     HEAPTAPE_RETURN_IF_ERROR(end_threads(source));
-    return source.resolver().slots_of(heirs);
+    SlotResolver::Slots found = source.resolver().slots_of(heirs);
+    if (std::ranges::count(found.of_blocks, base::AddressShadow::kNone) != 0) {
+      return base::Error::damaged(base::quoted(ancestor_.path) +
+                                  " has changed since it was opened");
+    }
+    return found;
   }
 
  private:
@@ -86,6 +94,11 @@ class Generation {
       op.thread = threads_.of(op.thread);
       alive_.insert(op.thread);
     }
+    // The tape of a forked process begins with the settings of its parent, which last.
+    std::erase_if(batch.steering, [this](const schema::SteeringCall& call) {
+      const auto effect = schema::steering_info(call.op).effect;
+      return joined_ != 0 && call.event <= joined_ && effect == schema::SteeringEffect::kLasting;
+    });
     for (schema::SteeringCall& call : batch.steering) call.thread = threads_.of(call.thread);
     for (schema::ThreadEnd& end : batch.thread_ends) {
       end.thread = threads_.of(end.thread);
@@ -114,6 +127,7 @@ class Generation {
   ThreadNumbers& threads_;
   const Ancestor& ancestor_;
   const uint64_t time_ns_;  // when it began, after the first ancestor
+  uint64_t joined_ = 0;     // calls of its tape that hand out what it inherited
   std::unordered_set<uint32_t> alive_;
 };
 
@@ -145,10 +159,6 @@ Result<SlotResolver::Slots> replay_history(const TapeReader& tape, Runs runs,
     }
     Generation generation(runs, numbers, ancestors[i], since_start(ancestors[i].start_unix_ns));
     HEAPTAPE_ASSIGN_OR_RETURN(slots, generation.replay(slots, heirs, options));
-  }
-  if (std::ranges::count(slots.of_blocks, base::AddressShadow::kNone) != 0) {
-    return base::Error::damaged(base::quoted(tape.path()) +
-                                ": its parent's tape has changed since it was opened");
   }
   for (const auto& run : runs) {
     HEAPTAPE_RETURN_IF_ERROR(

@@ -72,15 +72,26 @@ Status ReplayRun::take_history(const ResolvedBatch& batch, uint64_t time_ns) {
   for (size_t i = 0; i < batch.ops.size(); ++i) {
     const allocators::ReplayOp& op = batch.ops[i];
     const allocators::Placement& placement = result_.placements[i];
-    // A refused realloc leaves its block, and nobody asks where one was that is freed.
-    if (placement.address != 0) inheritance_[op.slot] = placement;
+    using allocators::ReplayKind;
+    const bool gives_up = op.kind == ReplayKind::kFree || op.kind == ReplayKind::kFreeNull;
+    if (gives_up || op.kind == ReplayKind::kNothing) continue;
+    // A resize that is refused leaves the block where it was.
+    if (op.kind == ReplayKind::kRealloc && placement.address == 0) continue;
+    inheritance_[op.slot] = placement;
   }
   for (const schema::SteeringCall& call : batch.steering) {
     const auto steered = backend_->steer(call);
     if (!steered.ok()) return settle(steered.error());
     apply(steered->regions);
+    history_settings_.emplace_back(call.op, call.first, call.second);
   }
   return {};
+}
+
+// The tape of a forked process begins with the settings of its parent.
+bool ReplayRun::has_set(const schema::SteeringCall& call) const {
+  return call.event <= inherited_ &&
+         std::ranges::count(history_settings_, Setting(call.op, call.first, call.second)) != 0;
 }
 
 Status ReplayRun::end_history(uint64_t inherited, uint64_t time_ns) {
@@ -139,7 +150,9 @@ Status ReplayRun::complete(const PlannedBatch& batch) {
   if (has_failed()) return {};
   const AfterBatch& after = batch.after;
   HEAPTAPE_RETURN_IF_ERROR(settle(analysis_->add(batch.ops, result_), Numbers::kTapes));
-  for (const schema::SteeringCall& call : batch.ops.steering) HEAPTAPE_RETURN_IF_ERROR(steer(call));
+  for (const schema::SteeringCall& call : batch.ops.steering) {
+    if (!has_set(call)) HEAPTAPE_RETURN_IF_ERROR(steer(call));
+  }
   if (after.looks_first) HEAPTAPE_RETURN_IF_ERROR(look(after.moments));
   for (const Action& action : after.actions) HEAPTAPE_RETURN_IF_ERROR(perform(action));
   if (!after.looks_first) HEAPTAPE_RETURN_IF_ERROR(look(after.moments));

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "allocators/backend.h"
@@ -89,6 +90,7 @@ class ReplayRun {
   void keep_pins(std::span<const Moment> moments);
   base::Status perform(const Action& action);
   base::Status steer(const schema::SteeringCall& call);
+  bool has_set(const schema::SteeringCall& call) const;
   void apply(std::span<const allocators::RegionEvent> regions);
   void take_metrics(const SlotResolver& resolver, uint64_t events, RunMetrics& metrics);
   void add_notes(const ReplayOptions& options, const TapeFacts& facts, RunResult& result);
@@ -103,6 +105,8 @@ class ReplayRun {
   uint64_t time_before_ns_ = 0;  // the tape began so long after the first ancestor
   std::vector<schema::TimeSample> times_;  // of the batch submitted, as the allocator has them
   std::vector<schema::ThreadEnd> thread_ends_;
+  using Setting = std::tuple<schema::SteeringOp, int64_t, int64_t>;
+  std::vector<Setting> history_settings_;               // and other steering calls of ancestors
   base::SlotTable<allocators::Placement> inheritance_;  // by slot
   allocators::BatchResult result_;
   base::RegionSet committed_;       // ahead of the analysis

@@ -39,9 +39,10 @@ class TapeFacts {
 
   void note(const schema::EventBatch& batch);
   // As TapeSummary and TapeReader have them.
-  void note_beginning(uint64_t late_ns, std::string inherited_problem) {
+  void note_beginning(uint64_t late_ns, std::string inherited_problem, uint64_t carried_blocks) {
     late_ns_ = late_ns;
     inherited_problem_ = std::move(inherited_problem);
+    carried_blocks_ = carried_blocks;
   }
   // After the last event.
   void note(const SlotResolver& resolver);
@@ -61,6 +62,7 @@ class TapeFacts {
   uint64_t large_bytes_at_end() const { return large_bytes_at_end_; }
   uint64_t late_ns() const { return late_ns_; }                                // TapeSummary
   const std::string& inherited_problem() const { return inherited_problem_; }  // TapeReader
+  uint64_t carried_blocks() const { return carried_blocks_; }  // without the calls that led to them
   uint64_t unknown_frees() const { return unknown_frees_; }
   // Of 100 blocks that were freed, those that another thread had asked for.
   uint64_t foreign_percent() const { return foreign_percent_; }
@@ -78,6 +80,7 @@ class TapeFacts {
   uint64_t foreign_percent_ = 0;
   uint64_t late_ns_ = 0;
   std::string inherited_problem_;
+  uint64_t carried_blocks_ = 0;
   uint64_t unknown_frees_ = 0;
 };
 

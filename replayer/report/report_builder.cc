@@ -91,7 +91,7 @@ void set_tape(wire::TapeInfo::Builder out, const schema::TapeReader& tape) {
   out.setFrees(summary.frees);
   out.setReallocations(summary.reallocations);
   out.setThreads(summary.threads);
-  out.setBytesPerEvent(ratio(tape.file_bytes(), tape.events()));
+  out.setBytesPerEvent(ratio(tape.file_bytes(), tape.own_events()));
   auto losses = out.initLosses();
   losses.setLostEvents(summary.losses.lost_events);
   losses.setUnrepairedInversions(summary.losses.unrepaired_inversions);

@@ -117,10 +117,13 @@ base::Result<std::string> facts_json(const schema::TapeReader& tape) {
                             facts.setVersion(wire::REPORT_VERSION);
                             facts.setPath(tape.path());
                             facts.setFileBytes(tape.file_bytes());
-                            facts.setBytesPerEvent(ratio(tape.file_bytes(), tape.events()));
+                            facts.setBytesPerEvent(ratio(tape.file_bytes(), tape.own_events()));
                             set_header(facts, tape.header());
                             facts.setEvents(tape.events());
                             facts.setInheritedBlocks(tape.inherited_blocks());
+                            if (!tape.inherited_problem().empty()) {
+                              facts.setInheritedProblem(tape.inherited_problem());
+                            }
                             facts.setFinished(tape.finished());
                             if (tape.summary()) set_summary(facts, *tape.summary());
                             return schema::json_text(facts.asReader());

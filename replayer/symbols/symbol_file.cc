@@ -29,7 +29,8 @@ SymbolFile decode(wire::SymbolFile::Reader in) {
     KJ_REQUIRE(place < places.size(), "a place is missing");
     place_of_frame.push_back(place);
   }
-  return {{in.getStartUnixNs(), in.getPid()}, {std::move(places), std::move(place_of_frame)}};
+  return {{in.getStartUnixNs(), in.getPid(), in.getJoinedFrames()},
+          {std::move(places), std::move(place_of_frame)}};
 }
 
 // The message after the magic; empty if there is no magic, or nothing after it.
@@ -52,6 +53,7 @@ base::Status write_symbols(const std::string& path, const Symbols& symbols,
         out.setVersion(kVersion);
         out.setStartUnixNs(tape.start_unix_ns);
         out.setPid(tape.pid);
+        out.setJoinedFrames(tape.joined_frames);
         write_places(out.initPlaces(), symbols.places());
         auto list = out.initPlaceOfFrame(symbols.limit());
         for (schema::FrameNumber i = 0; i < symbols.limit(); ++i) list.set(i, symbols.index_of(i));

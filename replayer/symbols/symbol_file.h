@@ -14,6 +14,7 @@ namespace heaptape::replayer {
 struct TapeIdentity {
   uint64_t start_unix_ns = 0;
   uint32_t pid = 0;
+  schema::FrameNumber joined_frames = 0;  // TapeReader
 
   bool operator==(const TapeIdentity&) const = default;
 };

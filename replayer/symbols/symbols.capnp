@@ -35,4 +35,5 @@ struct SymbolFile {
   pid @2 :UInt32;                 # of the tape
   places @3 :CodePlaces;
   placeOfFrame @4 :List(UInt32);  # index into places
+  joinedFrames @5 :UInt32;        # so many first frames are those of the parent's tape
 }

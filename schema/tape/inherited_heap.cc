@@ -23,16 +23,23 @@ base::Error no_heap(const Inheritance& inheritance, const std::string& reason) {
                               base::quoted(inheritance.tape) + ", " + reason);
 }
 
+// `heaptape recover` numbers the calls behind damage anew.
+bool has_other_numbers(const TapeReader& tape) {
+  return tape.summary() && tape.summary()->end_reason == EndReason::kRecovered &&
+         tape.summary()->losses.lost_events != 0;
+}
+
 // While its process is recorded, a tape has another name.
 base::Result<TapeReader> open_parents(const std::string& path, const Inheritance& inheritance,
                                       int generation) {
   const std::string whole = (std::filesystem::path(path).parent_path() / inheritance.tape).string();
   for (const std::string& name : {whole, whole + ".partial"}) {
-    auto tape = TapeReader::open(name, OnDamage::kSkip, Inherited::kJoin, generation + 1);
-    if (!tape.ok()) continue;
-    if (tape->header().start_unix_ns == inheritance.start_unix_ns) return tape;
+    const auto found = TapeReader::open(name, OnDamage::kSkip, Inherited::kLeaveOut);
+    if (!found.ok() || found->header().start_unix_ns != inheritance.start_unix_ns) continue;
+    if (has_other_numbers(*found)) return no_heap(inheritance, "was repaired and lacks calls");
+    return TapeReader::open(name, OnDamage::kSkip, Inherited::kJoin, generation + 1);
   }
-  return no_heap(inheritance, "is not beside it");
+  return no_heap(inheritance, "is not beside it as it was recorded");
 }
 
 bool lasts(const SteeringCall& call) {
@@ -43,14 +50,21 @@ bool lasts(const SteeringCall& call) {
 
 base::Result<InheritedHeap> load_inherited_heap(const std::string& path,
                                                 const Inheritance& inheritance, int generation) {
-  if (!is_file_name(inheritance.tape) || generation >= kMostAncestors) {
-    return no_heap(inheritance, "cannot be one");
-  }
+  if (!is_file_name(inheritance.tape)) return no_heap(inheritance, "cannot be one");
+  if (generation >= kMostAncestors) return no_heap(inheritance, "has too many ancestors");
   HEAPTAPE_ASSIGN_OR_RETURN(TapeReader tape, open_parents(path, inheritance, generation));
-  if (!tape.inherited_problem().empty()) return base::Error::damaged(tape.inherited_problem());
+  const bool is_missing = tape.inheritance() && tape.inherited_blocks() == 0;
+  if (is_missing && !tape.inherited_problem().empty()) {
+    return base::Error::damaged(tape.inherited_problem());
+  }
   const uint64_t until = tape.inherited_blocks() + inheritance.events;
   if (tape.events() < until) return no_heap(inheritance, "ends before the fork");
   InheritedHeap heap;
+  heap.problem = tape.inherited_problem();
+  if (heap.problem.empty() && tape.summary() && tape.summary()->late_ns != 0) {
+    heap.problem = "the heap that it inherited is not known in full: its parent's tape, " +
+                   base::quoted(inheritance.tape) + ", began late";
+  }
   heap.ancestors = tape.ancestors();
   heap.ancestors.push_back(
       {tape.path(), inheritance.start_unix_ns, inheritance.events, inheritance.thread});

@@ -26,6 +26,7 @@ struct InheritedHeap {
   std::vector<FrameNumber> stacks;     // of each; empty: none has one
   std::vector<SteeringCall> settings;  // those of the parent that last, at event 0
   Stacks frames;                       // of its tape
+  std::string problem;                 // one sentence on why blocks may be missing; empty: none are
   // Whose calls made that heap, from the first process to the parent.
   std::vector<Ancestor> ancestors;
 

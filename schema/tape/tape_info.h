@@ -99,7 +99,8 @@ struct TapeHeader {
 
 // The heap with which the process of a tape begins, where that is not empty. Of a forked process,
 // the blocks of its parent at the fork: those that are live on the parent's tape after so many
-// calls. A tape that was made of another carries such blocks itself.
+// calls. A tape that was made of another carries such blocks itself. If nothing is set, the fork is
+// not known.
 struct Inheritance {
   std::string tape;            // of the parent: a name in the same directory; empty: carried
   uint64_t start_unix_ns = 0;  // TapeHeader of that tape

@@ -12,6 +12,9 @@ namespace heaptape::schema {
 
 namespace {
 
+constexpr char kForkNotKnown[] =
+    "the heap that it inherited is not known: the fork is not on its parent's tape";
+
 bool has_events(const ChunkRef& chunk) {
   return chunk.kind == ChunkKind::kEvents || chunk.kind == ChunkKind::kPart;
 }
@@ -109,10 +112,15 @@ base::Status TapeReader::load_inheritance(Inherited inherited, int generation) {
       words.ok() ? decode_inheritance(*words) : base::Result<Inheritance>(words.error());
   if (!inheritance.ok()) return damage_.note({chunk->offset, 0, 0, inheritance.error().message});
   inheritance_ = std::move(*inheritance);
-  if (inheritance_->tape.empty() || inherited == Inherited::kLeaveOut) return {};
+  if (inherited == Inherited::kLeaveOut) return {};
+  if (inheritance_->tape.empty()) {
+    if (inheritance_->blocks == 0) inherited_problem_ = kForkNotKnown;
+    return {};
+  }
   auto heap = load_inherited_heap(path(), *inheritance_, generation);
   if (heap.ok()) {
     heap_ = std::make_shared<const InheritedHeap>(std::move(*heap));
+    inherited_problem_ = heap_->problem;
   } else {
     inherited_problem_ = heap.error().message;
   }
@@ -218,7 +226,7 @@ void TapeReader::read_inherited(EventBatch& batch, size_t max_events) {
 // From the numbers of this tape to those behind what was joined.
 void TapeReader::shift(EventBatch& batch) const {
   const uint64_t events = joined_blocks();
-  batch.first_event += events;
+  batch.first_event = batch.events.empty() ? this->events() : batch.first_event + events;
   for (TimeSample& time : batch.times) time.event += events;
   if (batch.next_time) batch.next_time->event += events;
   for (ThreadEnd& end : batch.thread_ends) end.event += events;
@@ -226,7 +234,7 @@ void TapeReader::shift(EventBatch& batch) const {
   for (MappingCall& call : batch.mapped) call.event += events;
   for (ProcessSample& sample : batch.samples) sample.event += events;
   for (Mark& mark : batch.marks) mark.event += events;
-  const FrameNumber frames = heap_->frames.limit() - 1;
+  const FrameNumber frames = joined_frames();
   if (frames == 0) return;
   for (FrameNumber& stack : batch.stacks) stack += stack == 0 ? 0 : frames;
   for (MappingCall& call : batch.mapped) call.stack += call.stack == 0 ? 0 : frames;
@@ -278,7 +286,7 @@ base::Status TapeReader::read_events(EventBatch& batch) {
 
 base::Result<Stacks> TapeReader::read_stacks() {
   Stacks stacks = heap_ == nullptr ? Stacks() : heap_->frames;
-  const FrameNumber joined = stacks.limit() - 1;
+  const FrameNumber joined = joined_frames();
   HEAPTAPE_RETURN_IF_ERROR(seek(0));
   for (;;) {
     HEAPTAPE_ASSIGN_OR_RETURN(const bool loaded, load_next_chunk());

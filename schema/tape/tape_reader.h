@@ -48,7 +48,8 @@ enum class Inherited : bool { kLeaveOut, kJoin };
 //   damages().
 // - Damage costs the events of the chunks it touches and no others.
 // - A pass over the tape reads each byte a bounded number of times: chunks do not overlap.
-// - Memory is bounded by two chunks and the list of chunks, whatever the length of the tape.
+// - Memory is bounded by two chunks and the list of chunks, whatever the length of the tape; with
+//   what was joined, by these, the blocks that are live at once on that tape, and its frames.
 // Move-only; one thread.
 class TapeReader {
  public:
@@ -73,14 +74,15 @@ class TapeReader {
   const std::vector<ChunkRef>& chunks() const { return chunks_; }
   // Calls on the tape as its chunks number them: those lost in between count.
   uint64_t events() const { return event_count_ + joined_blocks(); }
+  uint64_t own_events() const { return event_count_; }  // without what was joined
   // The heap with which the process began, as the tape says; nothing: it was empty.
   const std::optional<Inheritance>& inheritance() const { return inheritance_; }
   // So many of the first calls hand out blocks that it inherited; joined_blocks() of these are of
   // another tape.
   uint64_t inherited_blocks() const;
   uint64_t joined_blocks() const { return heap_ == nullptr ? 0 : heap_->blocks.size(); }
-  // One sentence on why the heap that it inherited is not known; empty: it is, or was not to be
-  // joined.
+  // One sentence on why the heap that it inherited is not known, or not in full; empty: it is, or
+  // was not to be joined.
   const std::string& inherited_problem() const { return inherited_problem_; }
   // A call for each block that was joined; valid as long as the reader.
   std::span<const Event> joined() const {
@@ -88,6 +90,8 @@ class TapeReader {
   }
   // Of the bytes of all blocks that were joined.
   uint64_t joined_bytes() const;
+  // So many frames of the parent's tape come before those of this one.
+  FrameNumber joined_frames() const { return heap_ == nullptr ? 0 : heap_->frames.limit() - 1; }
   // Whose calls made the heap that was joined.
   std::vector<Ancestor> ancestors() const {
     return heap_ == nullptr ? std::vector<Ancestor>() : heap_->ancestors;

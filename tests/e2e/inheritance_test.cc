@@ -96,6 +96,22 @@ TEST_F(Inheritance, IsKnownOfChildrenThatEndAtOnce) {
   }
 }
 
+TEST_F(Inheritance, IsKnownOfChildrenThatExecuteAtOnce) {
+  for (const Child& child : record_family("execute", 20)) expect_heap_of(child);
+}
+
+// The fork is in a process that was not recorded then.
+TEST_F(Inheritance, IsNotKnownBeforeALateStart) {
+  const Ended ended =
+      record({target_path("late"), heaptape_path() + " ctl $PPID start >&2"}, {"--paused"});
+  uint64_t unknown = 0;
+  for (const schema::ManifestProcess& process : manifest().processes) {
+    const std::string info = heaptape({"info", dir_.file(process.tape)});
+    unknown += info.find("\ninherited  the heap that it inherited is not known") != info.npos;
+  }
+  EXPECT_GE(unknown, 1u) << ended.describe();
+}
+
 TEST_F(Inheritance, IsReplayedWithItsHoles) {
   if (const std::string reason = not_glibc_2_36(); !reason.empty()) GTEST_SKIP() << reason;
   for (const char* family : {"brood", "line"}) {
@@ -135,7 +151,8 @@ TEST_F(Inheritance, IsMissedWithoutTheParentsTape) {
   const std::string tape = tape_of(child.pid);
   std::filesystem::rename(tape_path(), dir_.file("elsewhere.tape"));
   const std::string missing =
-      "the heap that it inherited is not known: its parent's tape, 'run.tape', is not beside it";
+      "the heap that it inherited is not known: its parent's tape, 'run.tape', is not beside it "
+      "as it was recorded";
   const std::string info = heaptape({"info", tape});
   EXPECT_NE(info.find("inherited  " + missing + "\n"), std::string::npos) << info;
   const std::string table = heaptape({"replay", tape, "-a", "recorded", "-a", "model:ptmalloc"});

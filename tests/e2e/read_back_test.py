@@ -100,6 +100,7 @@ OF_OTHER_TAPES = {
     "SiteStats.Heap.slackUnknown",
     "StackTree.mergedNodes",
     "TapeFacts.inheritedBlocks",
+    "TapeFacts.inheritedProblem",
     "TapeInfo.inheritedBlocks",
     "TapeFacts.lateNs",
     "TapeStats.GrowthChain.site",

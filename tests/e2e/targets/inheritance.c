@@ -3,7 +3,7 @@
    forked. FAMILY: "line": a child and a grandchild; "brood": five children, with work between the
    forks; "thread": a second thread forks, and exits; "daemon": a child whose parent exits at once;
    "late-daemon": the same, and it makes its first call later; "brief": 100 children that free a
-   block and exit. */
+   block and exit; "execute": 20 that do so and execute another program. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -65,10 +65,14 @@ static pid_t begin_child(void) {
   return child;
 }
 
-static void end_child(void) {
+static void report(void) {
   char line[100];
   snprintf(line, sizeof line, "%d %zu %zu\n", (int)getpid(), live, peak);
   if (write(1, line, strlen(line)) < 0) _exit(9);
+}
+
+static void end_child(void) {
+  report();
   _exit(0);
 }
 
@@ -116,10 +120,14 @@ int main(int count, char** arguments) {
     }
     _exit(0);
   } else {
-    for (int i = 0; i < 100; ++i) {
+    const int executes = strcmp(family, "execute") == 0;
+    for (int i = 0; i < (executes ? 20 : 100); ++i) {
       if (begin_child() == 0) {
         work(2);
-        end_child();
+        if (!executes) end_child();
+        report();
+        execl("/bin/true", "true", NULL);
+        _exit(9);
       }
       work(10);
     }

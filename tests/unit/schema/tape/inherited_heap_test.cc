@@ -235,7 +235,29 @@ TEST_F(InheritedHeapTest, ComesFromNoOtherFolder) {
 TEST_F(InheritedHeapTest, ComesFromNoDescendant) {
   Inheritance own{.tape = "child.tape", .start_unix_ns = kParentStart + 1, .events = 1};
   write_child(own);
-  expect_problem("cannot be one");
+  expect_problem("has too many ancestors");
+}
+
+// Each could lead to both.
+TEST_F(InheritedHeapTest, IsSoughtInOneFileOfEachName) {
+  const Inheritance own{.tape = "child.tape", .start_unix_ns = kParentStart, .events = 1};
+  write_child(own);
+  const auto partial = create("child.tape.partial", header(kParentStart));
+  partial->append(malloc_event(10, 0x5000));
+  partial->add_inheritance(own);
+  EXPECT_TRUE(partial->finish({}).ok());
+  expect_problem("has too many ancestors");
+}
+
+TEST_F(InheritedHeapTest, IsNotKnownIfTheParentsTapeWasRepaired) {
+  const auto parent = create("parent.tape", header(kParentStart));
+  for (uint64_t i = 0; i < 9; ++i) parent->append(malloc_event(10, 0x5000 + 16 * i));
+  TapeSummary summary;
+  summary.end_reason = EndReason::kRecovered;
+  summary.losses.lost_events = 1;
+  EXPECT_TRUE(parent->finish(summary).ok());
+  write_child(from_parent());
+  expect_problem("was repaired and lacks calls");
 }
 
 TEST_F(InheritedHeapTest, IsNotKnownIfTheParentsIsNot) {

@@ -1,0 +1,169 @@
+// A forked process replayed with the calls of its ancestors.
+#include "replayer/engine/history.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "schema/tape/tape_writer.h"
+#include "tests/support/programs.h"
+#include "tests/support/replays.h"
+#include "tests/support/tapes.h"
+#include "tests/support/temp_dir.h"
+
+namespace heaptape::replayer {
+namespace {
+
+using schema::Event;
+using Events = std::vector<Event>;
+
+const std::vector<std::string> kAllocators = {"model:ptmalloc", "model:runs",  "model:slabs",
+                                              "model:best-fit", "model:ideal", "glibc"};
+
+// The calls of one process, as if it had forked twice on the way: each of the three tapes has some.
+class HistoryTest : public testing::Test {
+ protected:
+  void write_family(const Events& events, size_t first_fork, size_t second_fork) const {
+    const auto begin = events.begin();
+    const auto first = begin + static_cast<ptrdiff_t>(first_fork);
+    const auto second = begin + static_cast<ptrdiff_t>(second_fork);
+    tests::write_tape(dir_.file("whole.tape"), events);
+    write("first.tape", 1, {}, Events(begin, first), 3 * first_fork);
+    write("second.tape", 2, {.tape = "first.tape", .start_unix_ns = 1, .events = first_fork},
+          Events(first, second), second_fork);
+    write("third.tape", 3,
+          {.tape = "second.tape", .start_unix_ns = 2, .events = second_fork - first_fork},
+          Events(second, events.end()), 0);
+  }
+  // Its calls, and `more` of its own behind the fork.
+  void write(const std::string& name, uint64_t start_unix_ns,
+             const schema::Inheritance& inheritance, const Events& events, size_t more) const {
+    schema::TapeHeader header = tests::sample_header();
+    header.start_unix_ns = start_unix_ns;
+    const auto tape = std::move(*schema::TapeWriter::create(dir_.file(name), header));
+    if (!inheritance.tape.empty()) tape->add_inheritance(inheritance);
+    for (const Event& event : events) tape->append(event);
+    for (size_t i = 0; i < more; ++i) {
+      tape->append(tests::malloc_event(100, 0x7fff00000000 + 112 * i));
+    }
+    EXPECT_TRUE(tape->finish({}).ok());
+  }
+  std::vector<RunMetrics> replay(const std::string& name, ReplayOptions options) const {
+    return tests::replay_tape(dir_.file(name), options);
+  }
+  // Both end with the same heap.
+  void expect_same_end(const ReplayOptions& options) const {
+    const auto whole = replay("whole.tape", options);
+    const auto third = replay("third.tape", options);
+    ASSERT_EQ(whole.size(), options.specs.size());
+    ASSERT_EQ(third.size(), options.specs.size());
+    for (size_t i = 0; i < whole.size(); ++i) {
+      const Snapshot& expected = whole[i].end;
+      const Snapshot& found = third[i].end;
+      const std::string& name = options.specs[i].text;
+      EXPECT_EQ(found.live.live_bytes, expected.live.live_bytes) << name;
+      EXPECT_EQ(found.live.live_count, expected.live.live_count) << name;
+      EXPECT_EQ(found.usable_bytes, expected.usable_bytes) << name;
+      EXPECT_EQ(found.committed_bytes, expected.committed_bytes) << name;
+      EXPECT_EQ(found.holes.bytes, expected.holes.bytes) << name;
+      EXPECT_EQ(found.holes.count, expected.holes.count) << name;
+      EXPECT_EQ(found.holes.largest, expected.holes.largest) << name;
+      EXPECT_EQ(found.holes.top_bytes, expected.holes.top_bytes) << name;
+      EXPECT_EQ(third[i].accounting.unknown_frees, 0u) << name;
+      EXPECT_EQ(third[i].accounting.refused, 0u) << name;
+    }
+  }
+
+  tests::TempDir dir_;
+};
+
+TEST_F(HistoryTest, LeavesTheHeapThatOneProcessWouldHave) {
+  tests::Random random(tests::test_seed());
+  for (int round = 0; round < 4; ++round) {
+    write_family(tests::plausible_events(random, 6000), 1500 + random.below(1000),
+                 3000 + random.below(2000));
+    ReplayOptions options = tests::replay_options(kAllocators);
+    options.times = false;
+    expect_same_end(options);
+  }
+}
+
+TEST_F(HistoryTest, IsTheSameSideBySideAndInThreads) {
+  tests::Random random(tests::test_seed());
+  write_family(tests::plausible_events(random, 6000), 2000, 4000);
+  ReplayOptions options = tests::replay_options({"model:ptmalloc", "model:slabs", "glibc"});
+  options.jobs = 2;
+  expect_same_end(options);
+  options.jobs = 1;
+  options.repeats = 2;
+  expect_same_end(options);
+  options.threads = allocators::Threads::kMerged;
+  expect_same_end(options);
+}
+
+TEST_F(HistoryTest, CountsFromTheForkOn) {
+  // A parent that had much, and gave it back.
+  Events events;
+  for (uint64_t i = 0; i < 1000; ++i)
+    events.push_back(tests::malloc_event(1000, 0x100000 + 1024 * i));
+  for (uint64_t i = 0; i < 1000; ++i) events.push_back(tests::free_event(0x100000 + 1024 * i));
+  events.push_back(tests::malloc_event(500, 0x100000));
+  events.push_back(tests::malloc_event(700, 0x110000));
+  const size_t fork = events.size();
+  events.push_back(tests::free_event(0x110000));
+  write_family(events, fork, fork);
+  const auto runs = replay("third.tape", tests::replay_options({"model:ptmalloc", "model:ideal"}));
+  for (const RunMetrics& run : runs) {
+    EXPECT_EQ(run.live_bytes_peak.value, 1200u);
+    EXPECT_EQ(run.live_count_peak.value, 2u);
+    EXPECT_EQ(run.accounting.replayed, 3u);
+    EXPECT_EQ(run.end.live.live_bytes, 500u);
+    EXPECT_EQ(run.end.live.cumulative_bytes_upper, 1200u);
+  }
+  ASSERT_EQ(runs.size(), 2u);
+  EXPECT_LT(runs[0].committed_bytes_peak.value, 500'000u) << "the parent gave it back";
+  EXPECT_EQ(runs[1].committed_bytes_peak.value, 4096u);
+}
+
+TEST_F(HistoryTest, TakesTheThreadThatForksForTheFirst) {
+  Events parent;
+  for (uint32_t thread = 0; thread < 3; ++thread) {
+    for (uint64_t i = 0; i < 50; ++i) {
+      parent.push_back(tests::malloc_event(200, 0x100000 * (thread + 1) + 208 * i, thread));
+    }
+  }
+  write("first.tape", 1, {}, parent, 0);
+  Events child;
+  for (uint64_t i = 0; i < 50; ++i) child.push_back(tests::free_event(0x300000 + 208 * i));
+  for (uint64_t i = 0; i < 50; ++i) child.push_back(tests::malloc_event(200, 0x300000 + 208 * i));
+  write("second.tape", 2,
+        {.tape = "first.tape", .start_unix_ns = 1, .events = parent.size(), .thread = 2}, child, 0);
+  const auto runs = replay("second.tape", tests::replay_options({"model:ptmalloc"}));
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0].accounting.replayed, 250u);
+  EXPECT_EQ(runs[0].accounting.refused, 0u);
+  const auto arenas = std::ranges::find(runs[0].counters, "arenas", &allocators::Counter::name);
+  ASSERT_NE(arenas, runs[0].counters.end());
+  EXPECT_EQ(arenas->value, 3u) << "the child goes on in the third thread's";
+}
+
+// Its calls are not on the tape, and have no number there.
+TEST_F(HistoryTest, MayBeTooMuchForAnAllocator) {
+  Events parent;
+  for (uint64_t i = 0; i < 500; ++i) parent.push_back(tests::malloc_event(16, 0x100000 + 32 * i));
+  write("first.tape", 1, {}, parent, 0);
+  const schema::Inheritance inheritance{.tape = "first.tape", .start_unix_ns = 1, .events = 500};
+  write("second.tape", 2, inheritance, {tests::free_event(0x100000)}, 0);
+  auto tape = schema::TapeReader::open(dir_.file("second.tape"));
+  ASSERT_TRUE(tape.ok());
+  const std::string aborting = "lib:" + tests::target_path("libreplay_aborting_malloc.so");
+  const auto runs = replayer::replay(*tape, tests::replay_options({aborting, "model:ideal"}), {});
+  ASSERT_TRUE(runs.ok()) << runs.error().message;
+  ASSERT_TRUE(runs->front().failure);
+  EXPECT_EQ(runs->front().failure->event, 0u);
+  EXPECT_FALSE(runs->back().failure);
+}
+
+}  // namespace
+}  // namespace heaptape::replayer
