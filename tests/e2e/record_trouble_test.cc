@@ -56,7 +56,7 @@ class RecordingsInTrouble : public testing::TestWithParam<RecordedScript> {
     EXPECT_EQ(ended.out, kSaid);
     EXPECT_EQ(ended.status, kStatus);
   }
-  // The events on all tapes, which must be sound as far as they go.
+  // The events that are on all tapes, which must be sound as far as they go.
   uint64_t events() const {
     uint64_t sum = 0;
     for (const auto& entry : std::filesystem::directory_iterator(place_)) {
@@ -66,7 +66,7 @@ class RecordingsInTrouble : public testing::TestWithParam<RecordedScript> {
           schema::TapeReader::open(entry.path(), is_partial ? schema::TapeReader::OnDamage::kSkip
                                                             : schema::TapeReader::OnDamage::kStop);
       EXPECT_TRUE(tape.ok()) << tape.error().message;
-      if (tape.ok()) sum += tape->events();
+      if (tape.ok()) sum += tape->own_events();
     }
     return sum;
   }
