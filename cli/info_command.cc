@@ -159,7 +159,9 @@ void print_inheritance(const TapeReader& tape, std::ostream& out) {
   if (tape.inherited_blocks() == 0) return;
   out << "inherited  " << base::counted(tape.inherited_blocks(), "block");
   if (tape.joined_blocks() != 0) {
-    out << ", " << base::bytes_text(tape.joined_bytes()) << ", live when it was forked: after "
+    uint64_t bytes = 0;
+    for (const schema::Event& block : tape.joined()) bytes += block.size;
+    out << ", " << base::bytes_text(bytes) << ", live when it was forked: after "
         << base::counted(tape.inheritance()->events, "call") << " on "
         << base::display_text(tape.inheritance()->tape);
   }

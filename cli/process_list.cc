@@ -101,7 +101,7 @@ replayer::TableRow row_of(const ManifestProcess& process, const std::string& tit
 
 // A name as the recorder writes it, so that a manifest leads to no other directory.
 base::Result<std::string> path_of_tape(const std::string& manifest, const std::string& name) {
-  if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos) {
+  if (!schema::is_name_beside(name)) {
     return Error::foreign(quoted(manifest) + " does not name a tape beside it");
   }
   return (std::filesystem::path(manifest).parent_path() / name).string();

@@ -1,11 +1,21 @@
 #include "cli/tape_copy.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/output_file.h"
 #include "cli/tape_reading.h"
 
 namespace heaptape::cli {
+namespace {
+
+// Blocks that were joined are on the copy.
+std::optional<schema::Inheritance> inheritance_of_copy(const schema::TapeReader& tape) {
+  if (tape.inherited_blocks() == 0) return tape.inheritance();
+  return schema::Inheritance{.tape = "", .blocks = tape.inherited_blocks()};
+}
+
+}  // namespace
 
 void TapeCopy::add(const schema::EventBatch& batch) {
   auto sample = batch.samples.begin();
@@ -48,12 +58,6 @@ base::Status TapeCopy::finish() {
   stacks_.finish();
   writer_.flush();
   return writer_.status();
-}
-
-std::optional<schema::Inheritance> inheritance_of_copy(const schema::TapeReader& tape,
-                                                       uint64_t events) {
-  if (tape.inherited_blocks() == 0) return tape.inheritance();
-  return schema::Inheritance{.tape = "", .blocks = std::min(tape.inherited_blocks(), events)};
 }
 
 base::Result<schema::TapeSummary> copy_whole(

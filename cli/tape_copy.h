@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 
 #include "schema/tape/stack_copier.h"
@@ -37,11 +36,6 @@ class TapeCopy {
   schema::TapeWriter& writer_;
   uint64_t last_time_ns_ = 0;
 };
-
-// For a copy of the first `events` calls of the tape: the heap with which its process began. Blocks
-// that were joined are on the copy.
-std::optional<schema::Inheritance> inheritance_of_copy(const schema::TapeReader& tape,
-                                                       uint64_t events = UINT64_MAX);
 
 // Writes all that `tape`, just opened, has to another file, where its frames get new numbers.
 // `summary(copy)` is that of the new tape; its counts of calls and threads must be 0. Returns the

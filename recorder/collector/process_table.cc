@@ -43,7 +43,7 @@ schema::StackRecording stack_recording(const Board& board) {
           board.stack_frames, board.stack_bytes};
 }
 
-// Of ended processes, whose children may yet join.
+// How many ended processes are remembered for children that have not joined yet.
 constexpr size_t kMostEstates = 256;
 
 // `fork`: null if it is not known.

@@ -24,7 +24,7 @@ constexpr uint64_t kSaveAfterNs = 50 * base::kMillisecondNs;
 
 constexpr rlim_t kDescriptorsForTape = 24;
 
-// Of `ranges`, what lies in `mapped`; both ascending.
+// Leaves the parts of `ranges` that lie in `mapped`; both are ascending.
 void keep_mapped(std::vector<base::AddressRange>& ranges,
                  const std::vector<base::AddressRange>& mapped) {
   if (ranges.empty()) return;

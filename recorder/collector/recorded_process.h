@@ -64,9 +64,9 @@ class RecordedProcess {
   // descriptor left, as its threads' locks say. A thread that never called malloc has none; should
   // it do so later, it joins as a process of its own.
   bool is_gone() const;
-  // What it had of the process from which it was forked: that of now, soon after the fork.
+  // Takes what the process from which it was forked has now, soon after the fork.
   void inherit(RecordedProcess& parent);
-  // The same of one that has ended: its regions().
+  // Takes the regions() of one that has ended.
   void inherit(std::vector<base::AddressRange> regions);
   const std::vector<base::AddressRange>& regions() const { return regions_; }
   // A reading showed that it executed another program, which is not recorded or has not joined yet.
@@ -125,10 +125,9 @@ class RecordedProcess {
   bool was_replaced_ = false;
   std::string title_;
   std::optional<uint64_t> resident_bytes_;  // of the last sample
-  // malloc's regions at the last sample; before that, those of the process it was forked from. And
-  // what was left of the latter then.
+  // malloc's regions at the last sample; until there is one, those of its parent.
   std::vector<base::AddressRange> regions_;
-  std::vector<base::AddressRange> inherited_regions_;
+  std::vector<base::AddressRange> inherited_regions_;  // the part that is still mapped
   // Shared with readings, which may go on when this process has ended.
   const std::shared_ptr<ProcessInnerAllocators> inner_ = std::make_shared<ProcessInnerAllocators>();
 };

@@ -17,9 +17,9 @@ constexpr uint64_t kSureAfterNs = 1000 * base::kMillisecondNs;
 // Rounds that wait are few milliseconds of calls each. If there are many, the next are longer.
 constexpr size_t kManyRounds = 1000;
 constexpr uint64_t kLongRoundNs = 100 * base::kMillisecondNs;
-// A fork is to cost little.
+// A child gets no copy of more mappings than this: forks must stay cheap.
 constexpr size_t kMostInherited = 1024;
-// Whose children may yet join.
+// How many forks are remembered for children that have not joined yet.
 constexpr size_t kMostForks = 4096;
 constexpr int kMaxDepth = 8;  // of calls that need another to come first
 

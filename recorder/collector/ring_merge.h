@@ -71,11 +71,10 @@ class RingMerge {
   const OwnMappings& own_mappings() const { return own_mappings_; }
   // The owners of memory beside malloc.
   MemoryOwners& owners() { return owners_; }
-  // The owners of memory of the process from which this one was forked, and its blocks with a
-  // mapping of their own, unless they are very many.
+  // A forked process gets its parent's owners of memory, and its blocks with a mapping of their own
+  // unless there are very many. Null: the parent is not known any more.
   void await_inheritance();
   bool awaits_inheritance() const { return owners_.awaits_inheritance(); }
-  // Null: nothing is known of that process any more.
   void inherit(const RingMerge* parent);
   // The bytes that its calls have asked for so far.
   uint64_t asked_bytes() const { return asked_bytes_; }

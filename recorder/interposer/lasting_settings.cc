@@ -5,8 +5,8 @@ namespace heaptape::recorder {
 constinit LastingSettings lasting_settings = {};
 
 void LastingSettings::note(schema::SteeringOp op, int64_t first, int64_t second) {
+  if (!schema::is_inherited(op)) return;
   const schema::SteeringInfo info = schema::steering_info(op);
-  if (info.effect != schema::SteeringEffect::kLasting || schema::is_of_a_thread(op)) return;
   // The first of two arguments says which of several settings.
   const uint64_t which = info.arguments == 2 ? static_cast<uint32_t>(first) : 0;
   const uint64_t key = kTaken | static_cast<uint64_t>(op) << kOpShift | which;

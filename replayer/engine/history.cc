@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -58,21 +57,25 @@ class ThreadNumbers {
 // Takes runs through the calls of one ancestor.
 class Generation {
  public:
-  Generation(Runs runs, ThreadNumbers& threads, const Ancestor& ancestor, uint64_t time_ns)
-      : runs_(runs), threads_(threads), ancestor_(ancestor), time_ns_(time_ns) {
+  Generation(Runs runs, ThreadNumbers& threads, const Ancestor& ancestor, TapeReader& tape,
+             uint64_t time_ns)
+      : runs_(runs),
+        threads_(threads),
+        ancestor_(ancestor),
+        tape_(tape),
+        time_ns_(time_ns),
+        joined_(tape.joined_blocks()) {
     threads_.enter(ancestor.thread);
   }
 
-  // The blocks that the ancestor itself inherited have `slots`, and are there. Those of `heirs`
-  // blocks are returned.
+  // The blocks that the ancestor itself inherited are there, in `slots`. Returns the slots of
+  // `bequeathed`, which are live at its fork.
   Result<SlotResolver::Slots> replay(const SlotResolver::Slots& slots,
-                                     std::span<const schema::Event> heirs,
+                                     std::span<const schema::Event> bequeathed,
                                      const ReplayOptions& options) {
-    HEAPTAPE_ASSIGN_OR_RETURN(auto tape, TapeReader::open(ancestor_.path, schema::OnDamage::kSkip));
-    joined_ = tape.joined_blocks();
     const DeathTimes no_deaths;
-    const uint64_t until = tape.inherited_blocks() + ancestor_.events;
-    BatchSource source(tape, until, options, no_deaths, slots);
+    const uint64_t until = tape_.inherited_blocks() + ancestor_.events;
+    BatchSource source(tape_, until, options, no_deaths, slots);
     PlannedBatch batch;
     for (;;) {
       HEAPTAPE_ASSIGN_OR_RETURN(const bool is_there, source.next(batch));
@@ -80,7 +83,7 @@ class Generation {
       if (batch.ops.first_event >= joined_) HEAPTAPE_RETURN_IF_ERROR(take(batch.ops));
     }
     HEAPTAPE_RETURN_IF_ERROR(end_threads(source));
-    SlotResolver::Slots found = source.resolver().slots_of(heirs);
+    SlotResolver::Slots found = source.resolver().slots_of(bequeathed);
     if (std::ranges::count(found.of_blocks, base::AddressShadow::kNone) != 0) {
       return base::Error::damaged(base::quoted(ancestor_.path) +
                                   " has changed since it was opened");
@@ -96,8 +99,7 @@ class Generation {
     }
     // The tape of a forked process begins with the settings of its parent, which last.
     std::erase_if(batch.steering, [this](const schema::SteeringCall& call) {
-      const auto effect = schema::steering_info(call.op).effect;
-      return joined_ != 0 && call.event <= joined_ && effect == schema::SteeringEffect::kLasting;
+      return joined_ != 0 && call.event <= joined_ && schema::is_inherited(call.op);
     });
     for (schema::SteeringCall& call : batch.steering) call.thread = threads_.of(call.thread);
     for (schema::ThreadEnd& end : batch.thread_ends) {
@@ -108,7 +110,7 @@ class Generation {
     return {};
   }
 
-  // But for the one that forks.
+  // All but the one that forks.
   Status end_threads(const BatchSource& source) {
     ResolvedBatch end;
     end.first_event = source.events();
@@ -126,8 +128,9 @@ class Generation {
   Runs runs_;
   ThreadNumbers& threads_;
   const Ancestor& ancestor_;
+  TapeReader& tape_;
   const uint64_t time_ns_;  // when it began, after the first ancestor
-  uint64_t joined_ = 0;     // calls of its tape that hand out what it inherited
+  const uint64_t joined_;   // calls of its tape that hand out what it inherited
   std::unordered_set<uint32_t> alive_;
 };
 
@@ -148,17 +151,17 @@ Result<SlotResolver::Slots> replay_history(const TapeReader& tape, Runs runs,
   ThreadNumbers numbers(ancestors, static_cast<uint32_t>(std::max<uint64_t>(threads, 1)));
   ReplayOptions options;
   options.steer = steer;
+  std::vector<TapeReader> tapes;
+  for (const Ancestor& ancestor : ancestors) {
+    HEAPTAPE_ASSIGN_OR_RETURN(auto opened,
+                              TapeReader::open(ancestor.path, schema::OnDamage::kSkip));
+    tapes.push_back(std::move(opened));
+  }
   for (size_t i = 0; i < ancestors.size(); ++i) {
-    std::span<const schema::Event> heirs = tape.joined();
-    std::optional<TapeReader> next;
-    if (i + 1 < ancestors.size()) {
-      HEAPTAPE_ASSIGN_OR_RETURN(auto opened,
-                                TapeReader::open(ancestors[i + 1].path, schema::OnDamage::kSkip));
-      next.emplace(std::move(opened));
-      heirs = next->joined();
-    }
-    Generation generation(runs, numbers, ancestors[i], since_start(ancestors[i].start_unix_ns));
-    HEAPTAPE_ASSIGN_OR_RETURN(slots, generation.replay(slots, heirs, options));
+    Generation generation(runs, numbers, ancestors[i], tapes[i],
+                          since_start(ancestors[i].start_unix_ns));
+    const auto bequeathed = i + 1 < tapes.size() ? tapes[i + 1].joined() : tape.joined();
+    HEAPTAPE_ASSIGN_OR_RETURN(slots, generation.replay(slots, bequeathed, options));
   }
   for (const auto& run : runs) {
     HEAPTAPE_RETURN_IF_ERROR(

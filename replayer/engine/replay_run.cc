@@ -51,7 +51,7 @@ allocators::ReplayBatch ReplayRun::replay_batch(const ResolvedBatch& batch) {
   return result;
 }
 
-// What is told the future would have to be told that of the ancestors, too.
+// A backend that is told the future would also need to know that of the ancestors' blocks.
 bool ReplayRun::takes_history() const {
   using allocators::BackendKind;
   return !has_failed() && spec_.kind != BackendKind::kRecorded &&
@@ -126,7 +126,7 @@ Status ReplayRun::rehearse(const ResolvedBatch& batch) {
   return has_failed() ? Status() : settle(backend_->rehearse(replay_batch(batch)));
 }
 
-// Of blocks that were inherited, or not: a batch has no others.
+// A batch holds either inherited blocks only or none: a tape reader ends one between the two.
 Status ReplayRun::submit(const PlannedBatch& batch) {
   if (batch.ops.first_event < inherited_) return {};
   return has_failed() ? Status() : settle(backend_->submit(replay_batch(batch.ops)));

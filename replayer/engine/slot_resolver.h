@@ -63,10 +63,10 @@ class SlotResolver {
   // Slots of blocks that another resolver knows.
   struct Slots {
     std::vector<uint32_t> of_blocks;
-    std::vector<uint32_t> free;  // of others, those that no live block has
+    std::vector<uint32_t> free;  // slots that no live block has
     uint32_t limit = 0;          // every slot is below
   };
-  // Of the blocks, live here, that begin where these events hand them out.
+  // The slots of the live blocks that these events hand out.
   Slots slots_of(std::span<const schema::Event> blocks) const;
   // The first events will hand out those blocks again, in that order, and they keep their slots.
   // Before resolve().

@@ -7,16 +7,13 @@
 
 #include "base/display_text.h"
 #include "schema/tape/live_blocks.h"
+#include "schema/tape/manifest.h"
 #include "schema/tape/tape_reader.h"
 
 namespace heaptape::schema {
 namespace {
 
 constexpr size_t kBatchEvents = 1 << 14;
-
-bool is_file_name(const std::string& name) {
-  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
-}
 
 base::Error no_heap(const Inheritance& inheritance, const std::string& reason) {
   return base::Error::damaged("the heap that it inherited is not known: its parent's tape, " +
@@ -42,15 +39,11 @@ base::Result<TapeReader> open_parents(const std::string& path, const Inheritance
   return no_heap(inheritance, "is not beside it as it was recorded");
 }
 
-bool lasts(const SteeringCall& call) {
-  return steering_info(call.op).effect == SteeringEffect::kLasting && !is_of_a_thread(call.op);
-}
-
 }  // namespace
 
 base::Result<InheritedHeap> load_inherited_heap(const std::string& path,
                                                 const Inheritance& inheritance, int generation) {
-  if (!is_file_name(inheritance.tape)) return no_heap(inheritance, "cannot be one");
+  if (!is_name_beside(inheritance.tape)) return no_heap(inheritance, "cannot be one");
   if (generation >= kMostAncestors) return no_heap(inheritance, "has too many ancestors");
   HEAPTAPE_ASSIGN_OR_RETURN(TapeReader tape, open_parents(path, inheritance, generation));
   const bool is_missing = tape.inheritance() && tape.inherited_blocks() == 0;
@@ -83,7 +76,8 @@ base::Result<InheritedHeap> load_inherited_heap(const std::string& path,
     for (size_t i = 0; i < batch.events.size(); ++i) {
       live.add(batch.events[i], batch.stacks.empty() ? 0 : batch.stacks[i], ++done);
     }
-    std::ranges::copy_if(batch.steering, std::back_inserter(heap.settings), lasts);
+    std::ranges::copy_if(batch.steering, std::back_inserter(heap.settings), is_inherited,
+                         &SteeringCall::op);
   }
   for (SteeringCall& call : heap.settings) call.event = call.thread = 0;
   for (const LiveBlock& block : live.list()) {

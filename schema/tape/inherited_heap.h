@@ -13,7 +13,7 @@
 
 namespace heaptape::schema {
 
-// A process of which another descends, by forks.
+// A process from which another descends by fork.
 struct Ancestor {
   std::string path;  // of its tape
   uint64_t start_unix_ns = 0;

@@ -101,6 +101,10 @@ Manifest decode_manifest(std::string_view text) {
 
 }  // namespace
 
+bool is_name_beside(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
+}
+
 std::string title_of(const std::vector<std::string>& command_line) {
   constexpr size_t kLongest = 1024;
   std::string title;

@@ -25,6 +25,10 @@ struct LiveBytes {
   uint64_t end = 0;
 };
 
+// Whether it can be the name of a tape in the directory of the file that names it: it leads to no
+// other.
+bool is_name_beside(const std::string& name);
+
 struct ManifestProcess {
   std::string tape;  // file name, in the directory of the manifest
   uint32_t pid = 0;

@@ -68,6 +68,11 @@ constexpr bool is_of_a_thread(SteeringOp op) {
          op == SteeringOp::kMimallocCollect;
 }
 
+// A setting of the whole process, which a forked child has from its parent.
+constexpr bool is_inherited(SteeringOp op) {
+  return steering_info(op).effect == SteeringEffect::kLasting && !is_of_a_thread(op);
+}
+
 constexpr bool is_valid_steering_op(uint64_t stored) {
   return stored <= UINT8_MAX && steering_info(static_cast<SteeringOp>(stored)).name != nullptr;
 }

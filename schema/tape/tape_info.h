@@ -97,10 +97,9 @@ struct TapeHeader {
   bool operator==(const TapeHeader&) const = default;
 };
 
-// The heap with which the process of a tape begins, where that is not empty. Of a forked process,
-// the blocks of its parent at the fork: those that are live on the parent's tape after so many
-// calls. A tape that was made of another carries such blocks itself. If nothing is set, the fork is
-// not known.
+// The heap with which a forked process begins: the blocks that are live on its parent's tape after
+// so many calls. A tape that was made of another one carries such blocks itself. If nothing is set,
+// the place of the fork is not known.
 struct Inheritance {
   std::string tape;            // of the parent: a name in the same directory; empty: carried
   uint64_t start_unix_ns = 0;  // TapeHeader of that tape

@@ -132,13 +132,6 @@ uint64_t TapeReader::inherited_blocks() const {
   return inheritance_ ? std::min(inheritance_->blocks, event_count_) : 0;
 }
 
-uint64_t TapeReader::joined_bytes() const {
-  uint64_t bytes = 0;
-  if (heap_ == nullptr) return bytes;
-  for (const Event& block : heap_->blocks) bytes += block.size;
-  return bytes;
-}
-
 base::Status TapeReader::seek(uint64_t event) {
   heap_given_ = std::min(event, joined_blocks());
   return seek_own(event - heap_given_);

@@ -88,8 +88,6 @@ class TapeReader {
   std::span<const Event> joined() const {
     return heap_ == nullptr ? std::span<const Event>() : heap_->blocks;
   }
-  // Of the bytes of all blocks that were joined.
-  uint64_t joined_bytes() const;
   // So many frames of the parent's tape come before those of this one.
   FrameNumber joined_frames() const { return heap_ == nullptr ? 0 : heap_->frames.limit() - 1; }
   // Whose calls made the heap that was joined.

@@ -77,6 +77,20 @@ TEST_F(Inheritance, GoesDownToGrandchildren) {
   for (const Child& child : line) expect_heap_of(child);
 }
 
+TEST_F(Inheritance, IsThatOfTheLastAncestorWithCalls) {
+  for (const Child& child : record_family("quiet", 1)) expect_heap_of(child);
+}
+
+// Live bytes, and what the samples say is malloc's.
+TEST_F(Inheritance, IsMemoryOfMalloc) {
+  const Child child = record_family("bulk", 1).front();
+  EXPECT_EQ(child.peak, 50'000'000u);
+  expect_heap_of(child);
+  const auto sample = read_tape(tape_of(child.pid)).summary.largest_sample;
+  ASSERT_TRUE(sample);
+  EXPECT_GE(sample->parts.malloc_bytes.value(), child.peak);
+}
+
 TEST_F(Inheritance, IsThatOfAThreadThatForks) {
   for (const Child& child : record_family("thread", 1)) expect_heap_of(child);
 }
@@ -120,6 +134,25 @@ TEST_F(Inheritance, IsReplayedWithItsHoles) {
       expect_replay_of(child, "model:ptmalloc");
     }
   }
+}
+
+TEST_F(Inheritance, IsReplayedOfSubshells) {
+  if (const std::string reason = not_glibc_2_36(); !reason.empty()) GTEST_SKIP() << reason;
+  const Ended ended = record({"bash", "-c", "for i in {1..20}; do (echo $i; :); done"});
+  EXPECT_EQ(ended.status, 0) << ended.describe();
+  const auto processes = manifest().processes;
+  ASSERT_EQ(processes.size(), 21u);
+  for (const schema::ManifestProcess& process : processes) {
+    for (const char* spec : {"glibc", "model:ptmalloc"}) {
+      const schema::RunFigures again = replay_run(dir_, dir_.file(process.tape), spec);
+      EXPECT_EQ(ratio_of(again, "fidelity.sameOffsetShare"), 1.0) << spec << " " << process.pid;
+      EXPECT_GE(count_of(again, "fidelity.comparedBlocks"), 100u);
+    }
+  }
+  // The blocks alone, without the parent's holes.
+  const std::string copy = dir_.file("copy.tape");
+  heaptape({"pack", dir_.file(processes.back().tape), "-o", copy});
+  EXPECT_LT(ratio_of(replay_run(dir_, copy, "glibc"), "fidelity.sameOffsetShare"), 0.5);
 }
 
 TEST_F(Inheritance, IsReplayedWhereAThreadForks) {
@@ -185,7 +218,26 @@ TEST_F(Inheritance, IsOnCopiesOfTheTape) {
     const schema::RunFigures recorded = replay_run(dir_, away, "recorded");
     EXPECT_EQ(count_of(recorded, "accounting.unknownFrees"), 0u) << command;
     expect_close(count_of(recorded, "peak.liveBytes"), child.peak);
+    EXPECT_NE(
+        heaptape({"replay", away, "-a", "model:ptmalloc"}).find("holes from then are missing"),
+        std::string::npos);
   }
+}
+
+TEST_F(Inheritance, IsOnPartsOfTheTape) {
+  const Child child = record_family("line", 2).front();
+  const std::string copy = dir_.file("copy.tape");
+  const auto carried = [&](const Words& range) {
+    Words words = {"scrub", tape_of(child.pid), "-o", copy};
+    words.insert(words.end(), range.begin(), range.end());
+    heaptape(words);
+    return json_number(heaptape({"info", "--json", copy}), "inheritedBlocks");
+  };
+  const uint64_t all = carried({});
+  EXPECT_EQ(carried({"--to", "100"}), 100u);
+  EXPECT_EQ(carried({"--from", "101"}), all) << "those held, and those that follow";
+  EXPECT_EQ(carried({"--from", std::to_string(all + 1)}), all);
+  EXPECT_GT(carried({"--from", std::to_string(all + 1000)}), 5000u);
 }
 
 TEST_F(Inheritance, HasTheStacksOfTheParent) {
@@ -194,13 +246,21 @@ TEST_F(Inheritance, HasTheStacksOfTheParent) {
       record({target_path("inheritance"), "line"}, {"--wait", "all", "--stacks", "dwarf"});
   EXPECT_EQ(ended.status, 0) << ended.describe();
   std::istringstream lines(ended.out);
+  Child last;
   for (Child child; lines >> child.pid >> child.live >> child.peak;) {
     const std::string sites =
         heaptape({"stats", tape_of(child.pid), "--by", "site", "--sort", "end", "--json"});
     const uint64_t live = json_number(sites.substr(sites.find("\"sites\"")), "liveBytes");
     EXPECT_GE(live, child.live) << "take() has them all";
-    EXPECT_NE(sites.find("\"take\""), std::string::npos);
+    EXPECT_NE(sites.find("\"take_bytes\""), std::string::npos);
+    last = child;
   }
+  // Symbols are numbered behind those of the parent's frames.
+  heaptape({"symbolize", tape_of(last.pid)});
+  const auto notes = [&] { return heaptape({"stats", tape_of(last.pid), "--by", "site"}); };
+  EXPECT_EQ(notes().find("belongs to another tape"), std::string::npos);
+  std::filesystem::rename(tape_path(), dir_.file("elsewhere.tape"));
+  EXPECT_NE(notes().find("belongs to another tape"), std::string::npos);
 }
 
 }  // namespace

@@ -3,7 +3,8 @@
    forked. FAMILY: "line": a child and a grandchild; "brood": five children, with work between the
    forks; "thread": a second thread forks, and exits; "daemon": a child whose parent exits at once;
    "late-daemon": the same, and it makes its first call later; "brief": 100 children that free a
-   block and exit; "execute": 20 that do so and execute another program. */
+   block and exit; "execute": 20 that do so and execute another program; "quiet": a
+   grandchild whose parent makes no call; "bulk": a child of 50,000 blocks of 1,000 bytes. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { BLOCKS = 20000, LARGE = 300000, DRIFT = 60000 };
+enum { BLOCKS = 50000, USED = 20000, LARGE = 300000, DRIFT = 60000 };
 
 static char* blocks[BLOCKS];
 static size_t sizes[BLOCKS];
@@ -34,18 +35,22 @@ static void drop(size_t at) {
   sizes[at] = 0;
 }
 
-static void take(size_t at) {
-  const uint64_t kind = draw() % 1000;
-  sizes[at] = kind == 0 ? LARGE : kind < 50 ? draw() % 8000 + 1 : draw() % 400 + 1;
-  blocks[at] = malloc(sizes[at]);
+static void take_bytes(size_t at, size_t size) {
+  sizes[at] = size;
+  blocks[at] = malloc(size);
   memset(blocks[at], 1, sizes[at]);
   live += sizes[at];
   if (live > peak) peak = live;
 }
 
+static void take(size_t at) {
+  const uint64_t kind = draw() % 1000;
+  take_bytes(at, kind == 0 ? LARGE : kind < 50 ? draw() % 8000 + 1 : draw() % 400 + 1);
+}
+
 static void work(int rounds) {
   for (int i = 0; i < rounds; ++i) {
-    const size_t at = draw() % BLOCKS;
+    const size_t at = draw() % USED;
     if (blocks[at] != NULL) {
       drop(at);
     } else {
@@ -85,8 +90,25 @@ static void* fork_in_thread(void* nothing) {
   return nothing;
 }
 
+static int bulk(void) {
+  for (size_t i = 0; i < BLOCKS; ++i) take_bytes(i, 1000);
+  if (begin_child() == 0) {
+    for (size_t i = 0; i < BLOCKS; ++i) {
+      if (i % 4 != 0) drop(i);
+    }
+    for (size_t i = 0; i < USED; ++i) {
+      if (i % 4 != 0) take_bytes(i, 900);
+    }
+    usleep(300000); /* for samples */
+    end_child();
+  }
+  wait(NULL);
+  return 0;
+}
+
 int main(int count, char** arguments) {
   const char* const family = count > 1 ? arguments[1] : "line";
+  if (strcmp(family, "bulk") == 0) return bulk();
   work(DRIFT);
   if (strcmp(family, "line") == 0) {
     if (begin_child() == 0) {
@@ -111,6 +133,16 @@ int main(int count, char** arguments) {
     pthread_t thread;
     if (pthread_create(&thread, NULL, fork_in_thread, NULL) != 0) return 3;
     pthread_join(thread, NULL);
+    work(DRIFT);
+  } else if (strcmp(family, "quiet") == 0) {
+    if (begin_child() == 0) {
+      if (begin_child() == 0) {
+        work(DRIFT);
+        end_child();
+      }
+      wait(NULL);
+      _exit(0);
+    }
     work(DRIFT);
   } else if (strstr(family, "daemon") != NULL) {
     if (begin_child() == 0) {

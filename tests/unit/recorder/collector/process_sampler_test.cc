@@ -106,6 +106,21 @@ TEST(ProcessSampler, CountsResidentPagesOfMallocOnly) {
   EXPECT_EQ(before - after, OwnMapping::kBytes - 8192);
 }
 
+TEST(ProcessSampler, CountsPagesWhereTheParentHadMallocsMemory) {
+  const OwnMapping mapping(MAP_PRIVATE, 0x200000000000);
+  const auto texts = read_proc_texts(own_pid(), nullptr, WithPages::kYes);
+  ASSERT_TRUE(texts);
+  const auto malloc_bytes = [&](const std::vector<AddressRange>& inherited) {
+    return *make_sample(*texts, LiveSet(), nullptr, {}, {}, {}, inherited).parts.malloc_bytes;
+  };
+  const uint64_t begin = mapping.begin();
+  const uint64_t end = begin + OwnMapping::kBytes;
+  EXPECT_EQ(malloc_bytes({}), 0u);
+  EXPECT_EQ(malloc_bytes({{begin, end}}), OwnMapping::kBytes);
+  EXPECT_EQ(malloc_bytes({{0x1000, 0x2000}, {end - 4096, end + 4096}}), OwnMapping::kBytes);
+  EXPECT_EQ(malloc_bytes({{begin - 4096, begin}, {end, end + 4096}}), 0u);
+}
+
 TEST(ProcessSampler, CountsPagesOfGlibcsOwnMappingsOnceEach) {
   const OwnMapping mapping;
   LiveSet live;

@@ -28,22 +28,32 @@ class HistoryTest : public testing::Test {
     const auto begin = events.begin();
     const auto first = begin + static_cast<ptrdiff_t>(first_fork);
     const auto second = begin + static_cast<ptrdiff_t>(second_fork);
-    tests::write_tape(dir_.file("whole.tape"), events);
-    write("first.tape", 1, {}, Events(begin, first), 3 * first_fork);
-    write("second.tape", 2, {.tape = "first.tape", .start_unix_ns = 1, .events = first_fork},
+    const uint64_t second_start = kStartNs + first_fork * kStepNs;
+    const uint64_t third_start = kStartNs + second_fork * kStepNs;
+    write("whole.tape", kStartNs, {}, events, 0);
+    write("first.tape", kStartNs, {}, Events(begin, first), 3 * first_fork);
+    write("second.tape", second_start,
+          {.tape = "first.tape", .start_unix_ns = kStartNs, .events = first_fork},
           Events(first, second), second_fork);
-    write("third.tape", 3,
-          {.tape = "second.tape", .start_unix_ns = 2, .events = second_fork - first_fork},
-          Events(second, events.end()), 0);
+    write(
+        "third.tape", third_start,
+        {.tape = "second.tape", .start_unix_ns = second_start, .events = second_fork - first_fork},
+        Events(second, events.end()), 0);
   }
-  // Its calls, and `more` of its own behind the fork.
+  // Its calls, kStepNs apart, and `more` of its own behind the fork. Each tape begins with the
+  // settings of the process.
   void write(const std::string& name, uint64_t start_unix_ns,
              const schema::Inheritance& inheritance, const Events& events, size_t more) const {
     schema::TapeHeader header = tests::sample_header();
     header.start_unix_ns = start_unix_ns;
     const auto tape = std::move(*schema::TapeWriter::create(dir_.file(name), header));
     if (!inheritance.tape.empty()) tape->add_inheritance(inheritance);
-    for (const Event& event : events) tape->append(event);
+    for (const schema::SteeringCall& call : settings_) tape->add_steering(call);
+    uint64_t time_ns = 0;
+    for (const Event& event : events) {
+      tape->append(event);
+      tape->add_time(time_ns += kStepNs);
+    }
     for (size_t i = 0; i < more; ++i) {
       tape->append(tests::malloc_event(100, 0x7fff00000000 + 112 * i));
     }
@@ -75,7 +85,32 @@ class HistoryTest : public testing::Test {
     }
   }
 
+  // The number of the call at which an allocator gives up that does so at its 100th allocation. The
+  // parent makes that many, and frees ten of the blocks.
+  uint64_t failing_call_behind(uint64_t parents_allocations) const {
+    const auto address = [](uint64_t i) { return 0x100000 + 32 * i; };
+    Events parent;
+    for (uint64_t i = 0; i < parents_allocations; ++i) {
+      parent.push_back(tests::malloc_event(16, address(i)));
+    }
+    for (uint64_t i = 0; i < 10; ++i) parent.push_back(tests::free_event(address(i)));
+    Events child;
+    for (uint64_t i = 1000; i < 1100; ++i) child.push_back(tests::malloc_event(16, address(i)));
+    write("first.tape", 1, {}, parent, 0);
+    write("second.tape", 2, {.tape = "first.tape", .start_unix_ns = 1, .events = parent.size()},
+          child, 0);
+    auto tape = schema::TapeReader::open(dir_.file("second.tape"));
+    const std::string aborting = "lib:" + tests::target_path("libreplay_aborting_malloc.so");
+    const auto runs = replayer::replay(*tape, tests::replay_options({aborting, "model:ideal"}), {});
+    EXPECT_TRUE(runs.ok() && runs->front().failure && !runs->back().failure);
+    return runs->front().failure->event;
+  }
+
+  static constexpr uint64_t kStartNs = 1'000'000'000;
+  static constexpr uint64_t kStepNs = 5'000'000;
+
   tests::TempDir dir_;
+  std::vector<schema::SteeringCall> settings_;
 };
 
 TEST_F(HistoryTest, LeavesTheHeapThatOneProcessWouldHave) {
@@ -84,6 +119,20 @@ TEST_F(HistoryTest, LeavesTheHeapThatOneProcessWouldHave) {
     write_family(tests::plausible_events(random, 6000), 1500 + random.below(1000),
                  3000 + random.below(2000));
     ReplayOptions options = tests::replay_options(kAllocators);
+    options.times = false;
+    expect_same_end(options);
+  }
+}
+
+// mallopt(3) joins free blocks: once more at a fork, and the heap would be another.
+TEST_F(HistoryTest, RepeatsTheSettingsOfTheFirstProcessOnce) {
+  settings_ = {
+      {.op = schema::SteeringOp::kMallopt, .first = -1, .second = 1 << 20}};  // M_TRIM_THRESHOLD
+  tests::Random random(tests::test_seed());
+  for (int round = 0; round < 4; ++round) {
+    write_family(tests::plausible_events(random, 6000), 1500 + random.below(1000),
+                 3000 + random.below(2000));
+    ReplayOptions options = tests::replay_options({"model:ptmalloc", "glibc"});
     options.times = false;
     expect_same_end(options);
   }
@@ -150,19 +199,12 @@ TEST_F(HistoryTest, TakesTheThreadThatForksForTheFirst) {
 
 // Its calls are not on the tape, and have no number there.
 TEST_F(HistoryTest, MayBeTooMuchForAnAllocator) {
-  Events parent;
-  for (uint64_t i = 0; i < 500; ++i) parent.push_back(tests::malloc_event(16, 0x100000 + 32 * i));
-  write("first.tape", 1, {}, parent, 0);
-  const schema::Inheritance inheritance{.tape = "first.tape", .start_unix_ns = 1, .events = 500};
-  write("second.tape", 2, inheritance, {tests::free_event(0x100000)}, 0);
-  auto tape = schema::TapeReader::open(dir_.file("second.tape"));
-  ASSERT_TRUE(tape.ok());
-  const std::string aborting = "lib:" + tests::target_path("libreplay_aborting_malloc.so");
-  const auto runs = replayer::replay(*tape, tests::replay_options({aborting, "model:ideal"}), {});
-  ASSERT_TRUE(runs.ok()) << runs.error().message;
-  ASSERT_TRUE(runs->front().failure);
-  EXPECT_EQ(runs->front().failure->event, 0u);
-  EXPECT_FALSE(runs->back().failure);
+  EXPECT_EQ(failing_call_behind(500), 0u);
+}
+
+TEST_F(HistoryTest, DoesNotCountInTheNumberOfACallThatFails) {
+  // Of 60 blocks 10 are freed, and the child's 40th call is the 100th allocation.
+  EXPECT_EQ(failing_call_behind(60), 50u + 40u);
 }
 
 }  // namespace

@@ -83,7 +83,6 @@ TEST_F(InheritedHeapTest, ComesFirst) {
   EXPECT_EQ(reader.events(), 4u);
   EXPECT_EQ(reader.inherited_blocks(), 2u);
   EXPECT_EQ(reader.joined_blocks(), 2u);
-  EXPECT_EQ(reader.joined_bytes(), 70u);
   EXPECT_EQ(reader.inherited_problem(), "");
   EXPECT_EQ(read(reader), kJoined);
   for (uint64_t from = 0; from <= 4; ++from) {
@@ -220,6 +219,28 @@ TEST_F(InheritedHeapTest, IsNotKnownIfTheParentsTapeEndsBeforeTheFork) {
   inheritance.events = UINT64_MAX;
   write_child(inheritance);
   expect_problem("ends before the fork");
+}
+
+TEST_F(InheritedHeapTest, IsNotKnownInFullIfTheParentsTapeBeganLate) {
+  const auto parent = create("parent.tape", header(kParentStart));
+  parent->append(malloc_event(10, 0x5000));
+  TapeSummary summary;
+  summary.late_ns = 1;
+  EXPECT_TRUE(parent->finish(summary).ok());
+  write_child({.tape = "parent.tape", .start_unix_ns = kParentStart, .events = 1});
+  write_child({.tape = "child.tape", .start_unix_ns = kParentStart + 1, .events = 0},
+              "grandchild.tape");
+  for (const char* name : {"child.tape", "grandchild.tape"}) {
+    const TapeReader reader = open(name);
+    EXPECT_EQ(reader.inherited_blocks(), 1u);
+    EXPECT_NE(reader.inherited_problem().find("'parent.tape', began late"), std::string::npos)
+        << reader.inherited_problem();
+  }
+}
+
+TEST_F(InheritedHeapTest, IsNotKnownIfTheForkIsNot) {
+  write_child({});
+  expect_problem("the fork is not on its parent's tape");
 }
 
 TEST_F(InheritedHeapTest, ComesFromNoOtherFolder) {
