@@ -99,7 +99,11 @@ int run_ctl(const CtlOptions& options, Console& console) {
                              : reply->totals.awaits_start != 0
                                  ? "waits for its start; not recorded: "
                                  : "recording: ";
-    console.out() << done << totals_text(reply->totals) << "\n";
+    console.out() << done << totals_text(reply->totals);
+    if (order.verb == ControlVerb::kFlush && reply->event != 0) {
+      console.out() << "; the last calls are in *.flush-" << reply->event << ".tape";
+    }
+    console.out() << "\n";
   }
   return console.finish();
 }

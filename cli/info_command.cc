@@ -156,6 +156,13 @@ void print_inheritance(const TapeReader& tape, std::ostream& out) {
   if (!tape.inherited_problem().empty()) {
     out << "inherited  " << base::display_text(tape.inherited_problem()) << "\n";
   }
+  if (tape.dropped_calls() != 0) {
+    out << "last calls " << base::counted(tape.dropped_calls(), "call") << " before them "
+        << (tape.dropped_calls() == 1 ? "was" : "were") << " dropped; "
+        << base::counted(tape.inherited_blocks(), "block")
+        << " of these, live by then, come before the rest\n";
+    return;
+  }
   if (tape.inherited_blocks() == 0) return;
   out << "inherited  " << base::counted(tape.inherited_blocks(), "block");
   if (tape.joined_blocks() != 0) {

@@ -23,7 +23,8 @@ bool is_one_of(const std::string& name, std::span<const std::string_view> names)
 
 CLI::Validator choice_validator(const std::vector<std::string>& names) {
   const auto pick = [names](std::string& text) {
-    const auto choice = std::ranges::find(names, CLI::detail::to_lower(text));
+    const auto choice =
+        std::ranges::find(names, CLI::detail::to_lower(text), CLI::detail::to_lower);
     if (choice == names.end()) {
       return "'" + text + "' is not one of " + CLI::detail::join(names, "|") +
              base::did_you_mean(text, names);

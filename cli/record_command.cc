@@ -207,8 +207,25 @@ std::string free_tape_path(const std::string& program) {
   return path;
 }
 
-// Checks the bounds and chooses the tape's path. On failure prints why, and returns false.
+// A sentence about options that exclude or need each other; empty: all is well.
+std::string misuse(const recorder::RecordOptions& options) {
+  const bool writes_on_occasion = options.flush_at.any() || options.flush_signal != 0;
+  if (writes_on_occasion && !options.keep_last) {
+    return "--flush-at and --flush-on say when to write what --keep-last keeps: give that, too";
+  }
+  if (options.keep_last && options.bounds.tape_bytes != UINT64_MAX) {
+    return "give either --keep-last, which drops the oldest calls, or --max-size, which ends the "
+           "recording";
+  }
+  return "";
+}
+
+// Checks the options and chooses the tape's path. On failure prints why, and returns false.
 bool resolve_tape_path(recorder::RecordOptions& options, Console& console) {
+  if (const std::string text = misuse(options); !text.empty()) {
+    console.print_error(text);
+    return false;
+  }
   if (options.bounds.tape_bytes < recorder::kLeastTapeBound) {
     console.print_error("--max-size must be at least " +
                         base::bytes_text(recorder::kLeastTapeBound) +
@@ -228,6 +245,14 @@ bool resolve_tape_path(recorder::RecordOptions& options, Console& console) {
   return true;
 }
 
+void note_copies(const recorder::Recording& recording, const recorder::RecordOptions& options,
+                 Console& console) {
+  const std::string last = recorder::copy_path(options.tape_path, recording.copies);
+  std::error_code ignored;
+  if (recording.copies == 0 || !std::filesystem::exists(last, ignored)) return;
+  console.print_note("the last calls were also written before the end, the last time to " + last);
+}
+
 // Completes the files of a recording that has ended, tells those who asked for its end, and says
 // what there is to say: last, because nobody may read it.
 void complete(const recorder::Recording& recording, const recorder::RecordOptions& options,
@@ -239,6 +264,7 @@ void complete(const recorder::Recording& recording, const recorder::RecordOption
   recorder::tell_stopped(recording);
   report(recording, options, status, console);
   note_rest(recording, options, console);
+  note_copies(recording, options, console);
 }
 
 }  // namespace

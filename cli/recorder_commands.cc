@@ -1,5 +1,7 @@
 // The commands of the recorder, which is also a program of its own: record, exec, ctl, info and
 // verify.
+#include <signal.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <memory>
@@ -99,6 +101,57 @@ void add_interval(CLI::App* command, recorder::RecordOptions& options) {
            "runs on");
 }
 
+// The value of --keep-last.
+schema::KeepLast parse_keep_last(const std::string& text) {
+  if (const auto time = base::parse_time(text); time && *time != 0) return {.time_ns = *time};
+  const auto bytes = base::parse_quantity(text);
+  if (bytes && *bytes >= recorder::kLeastTapeBound) return {.bytes = *bytes};
+  throw CLI::ValidationError(
+      "--keep-last", bytes
+                         ? "'" + text + "' is less than a chunk of a tape needs: give at least 1MiB"
+                         : "'" + text +
+                               "' is neither a time, such as 90s or 10m, nor a size, such "
+                               "as 64MiB");
+}
+
+// The value of --flush-at.
+recorder::FlushAt parse_flush_at(const std::string& text) {
+  if (text.ends_with('%')) {
+    const auto percent = base::parse_count(text.substr(0, text.size() - 1));
+    if (percent && *percent >= 1 && *percent <= 100) {
+      return {.share = static_cast<double>(*percent) / 100};
+    }
+  } else if (const auto bytes = base::parse_quantity(text); bytes && *bytes != 0) {
+    return {.bytes = *bytes};
+  }
+  throw CLI::ValidationError("--flush-at",
+                             "'" + text +
+                                 "' is neither a percentage of the memory limit from 1% to 100%, "
+                                 "nor a size, such as 1.5GiB");
+}
+
+// The flight recorder.
+void add_keep_last(CLI::App* command, recorder::RecordOptions& options) {
+  command
+      ->add_option_function<std::string>(
+          "--keep-last",
+          [&options](const std::string& text) { options.keep_last = parse_keep_last(text); },
+          "keep only the last calls, in memory: so much tape, all processes together, or so long; "
+          "they are written at the end of each process")
+      ->option_text("SIZE|TIME");
+  command
+      ->add_option_function<std::string>(
+          "--flush-at",
+          [&options](const std::string& text) { options.flush_at = parse_flush_at(text); },
+          "write what is kept, too, when memory comes near its limit: at this part of the limit of "
+          "the control group, or at so much resident memory of the recorded processes")
+      ->option_text("PERCENT|SIZE");
+  add_choice<int>(command, "--flush-on", options.flush_signal,
+                  {{"HUP", SIGHUP}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2}},
+                  "write what is kept, too, when the recorder gets this signal, which the program "
+                  "then does not get from it");
+}
+
 // The tape, and what is recorded. `pid_help` says whose pid %p is.
 void add_tape_options(CLI::App* command, recorder::RecordOptions& options,
                       const std::string& pid_help) {
@@ -125,6 +178,7 @@ void add_tape_options(CLI::App* command, recorder::RecordOptions& options,
            "memory for recorded calls that are not on a tape yet; when it is full, --on-full says "
            "what happens (default 256MiB)");
   add_interval(command, options);
+  add_keep_last(command, options);
 }
 
 void add_wait(CLI::App* command, bool& waits_for_all, const std::string& help) {

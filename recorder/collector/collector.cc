@@ -102,6 +102,7 @@ Recording Collector::run(const Target& target) {
     if (is_check_due || was_woken) look_for_ends();
     if (awaits_start()) start_if_due(now_ns);
     note_bounds(now_ns);
+    if (is_check_due) watch_memory(now_ns);
     sweep_if_due(now_ns);
     if (options_.watcher && gauge_.is_due(now_ns)) options_.watcher(gauge_.read(table_, now_ns));
     sleep_ns_ = events_ != before ? kMinSleepNs : std::min(2 * sleep_ns_, kMaxSleepNs);
@@ -132,7 +133,8 @@ Recording Collector::run(const Target& target) {
           outcome,
           totals(),
           is_interrupted_,
-          !awaits_start()};
+          !awaits_start(),
+          copies_};
 }
 
 // What is left up to `cut` when the program has ended.
@@ -159,10 +161,14 @@ void Collector::begin_rounds(uint64_t cut) {
   round_ns_ = base::monotonic_ns();  // of the cut: stamps tell the time by it
   table_.adopt_claims();
   for (const auto& [slot, process] : table_.processes()) process->begin_round(cut, round_ns_);
+  bool copies = false;
   for (ControlRequest& request : requests_) {
     if (request.cut != 0) continue;
     request.cut = cut;
     request.now_ns = round_ns_;
+    if (request.verb != ControlVerb::kFlush || !options_.keep_last) continue;
+    if (!std::exchange(copies, true)) copies_ = free_copy_number(options_.tape_path, copies_ + 1);
+    request.number = copies_;
   }
 }
 
@@ -185,6 +191,7 @@ bool Collector::work() {
 }
 
 void Collector::take_requests() {
+  if (is_flush_wanted_.exchange(false)) request_flush();
   if (requests_.size() > kMostRequests) return;  // of somebody who asks and asks
   std::ranges::move(handshakes_.take_requests(), std::back_inserter(requests_));
 }
@@ -222,10 +229,11 @@ bool Collector::answer(ControlRequest& request) {
     if (!stop_) stop_ = announces_end_ ? RecordingEnd::kOfProgram : RecordingEnd::kRequest;
     stops_.push_back(std::move(request));
   } else if (request.verb == ControlVerb::kFlush) {
-    const Flushed flushed = flush(request.cut);
+    const Flushed flushed = flush(request);
     if (flushed == Flushed::kNotYet) return false;
+    const schema::Mark number{request.number, 0, {}};
     reply(request, flushed == Flushed::kYes ? ControlOutcome::kDone : ControlOutcome::kFailed,
-          totals());
+          totals(), &number);
   }
   return true;
 }
@@ -249,11 +257,11 @@ void Collector::answer_rest(ControlOutcome outcome) {
   requests_.clear();
 }
 
-// Whether all that was called up to `cut` is in the files, also of processes that have ended.
-Collector::Flushed Collector::flush(uint64_t cut) {
+// Whether all that was called up to request.cut is in the files, also of processes that have ended.
+Collector::Flushed Collector::flush(const ControlRequest& request) {
   bool is_done = table_.all_ended_are_written();
   for (const auto& [slot, process] : table_.processes()) {
-    is_done &= process->save_up_to(cut);
+    is_done &= table_.save_up_to(*process, request.cut, request.number);
     if (process->tape().has_failed()) return Flushed::kFailed;
   }
   return is_done ? Flushed::kYes : Flushed::kNotYet;
@@ -290,6 +298,26 @@ void Collector::start_if_due(uint64_t now_ns) {
 void Collector::interrupt() {
   is_interrupted_ = true;
   wake();
+}
+
+void Collector::flush() {
+  is_flush_wanted_ = true;
+  wake();
+}
+
+// Without anybody who waits for an answer.
+void Collector::request_flush() {
+  if (awaits_start()) return;
+  requests_.push_back({{}, ControlVerb::kFlush, 0, true});
+}
+
+void Collector::watch_memory(uint64_t now_ns) {
+  if (!options_.memory_watch || awaits_start() || now_ns < options_.memory_watch->next_ns()) return;
+  std::vector<uint32_t> pids;
+  for (const auto& [slot, process] : table_.processes()) {
+    if (process->traits().pid_is_ours) pids.push_back(process->traits().identity.pid);
+  }
+  if (options_.memory_watch->is_reached(pids, now_ns)) request_flush();
 }
 
 bool Collector::is_over() const {

@@ -16,6 +16,7 @@
 #include "recorder/collector/inner_allocators.h"
 #include "recorder/collector/live_figures.h"
 #include "recorder/collector/live_gauge.h"
+#include "recorder/collector/memory_watch.h"
 #include "recorder/collector/niceness.h"
 #include "recorder/collector/process_table.h"
 #include "recorder/collector/ring_watch.h"
@@ -64,6 +65,8 @@ struct CollectorOptions {
   // calls after it, or when somebody asks for it.
   StartAfter start_after = {};
   RecordingBounds bounds = {};
+  std::optional<schema::KeepLast> keep_last = {};  // nothing: whole tapes
+  std::optional<MemoryWatch> memory_watch = {};    // with keep_last
   // For all descendants of the program. Those of a child are adopted by this process.
   bool waits_for_all = false;
   // Needed with waits_for_all if the target is our parent: whether a process is left that is, or
@@ -93,6 +96,7 @@ struct Recording {
   RecordingTotals totals;
   bool is_interrupted = false;  // a signal asked for the end, perhaps after it
   bool has_started = true;
+  uint64_t copies = 0;  // the number of the last flush of the last calls: copy_path()
 };
 
 // Answers those who asked for the end of the recording: all its files are there now.
@@ -104,7 +108,7 @@ void tell_stopped(const Recording& recording);
 //   until a new process or thread is known.
 // - A recording that ends before its program holds all calls up to that moment, unless a bound on
 //   calls or bytes ended it. The program then runs on as if it were not recorded.
-// One thread, which made the session's memory; only wake() and interrupt() are for others.
+// One thread, which made the session's memory; only wake(), interrupt() and flush() are for others.
 class Collector {
  public:
   Collector(SessionMemory& memory, HandshakeServer& handshakes, CollectorOptions options)
@@ -139,6 +143,7 @@ class Collector {
     if (options_.watcher) table_.count_sizes();
     if (awaits_start()) table_.note_start(ProcessTable::kNotStarted);
     table_.use_first_file(std::move(options_.first_file));
+    if (options_.keep_last) table_.keep_last(*options_.keep_last);
   }
 
   // Runs until the target has ended, or the recording is to end, then finishes every tape, also of
@@ -150,6 +155,8 @@ class Collector {
   // Ends the recording; the program goes on. Any thread.
   void interrupt();
   bool is_interrupted() const { return is_interrupted_; }
+  // As `heaptape ctl PID flush` does. Any thread.
+  void flush();
 
  private:
   void begin_rounds(uint64_t cut);
@@ -160,7 +167,9 @@ class Collector {
   bool answer(ControlRequest& request);
   void answer_rest(ControlOutcome outcome);
   enum class Flushed : uint8_t { kNotYet, kYes, kFailed };
-  Flushed flush(uint64_t cut);
+  Flushed flush(const ControlRequest& request);
+  void request_flush();
+  void watch_memory(uint64_t now_ns);
   RecordingTotals totals() const;
   bool awaits_start() const { return session_.board().awaits_start.load() != 0; }
   void start(uint64_t now_ns);
@@ -186,6 +195,7 @@ class Collector {
   std::vector<ControlRequest> requests_;  // not answered yet
   std::vector<ControlRequest> stops_;     // for tell_stopped()
   bool drops_rest_ = false;               // calls that are not on tapes: is_full()
+  uint64_t copies_ = 0;                   // flushes of the last calls
   std::vector<ProcessIdentity> still_running_;
   std::optional<TargetEnd> end_;      // nothing: the target runs
   std::optional<RecordingEnd> stop_;  // nothing: the recording goes on
@@ -203,6 +213,7 @@ class Collector {
   uint64_t end_ns_ = 0;                 // when the end of the target was seen
   std::atomic<uint32_t> is_woken_ = 0;  // a futex; 1: run() is to look why
   std::atomic<bool> is_interrupted_ = false;
+  std::atomic<bool> is_flush_wanted_ = false;
   uint64_t begin_ns_ = 0;  // when run() began, or its start came
   uint64_t events_ = 0;    // on all tapes
   uint64_t round_ns_ = 0;  // when the last round began

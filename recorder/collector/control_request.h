@@ -21,6 +21,7 @@ struct ControlRequest {
   std::string name = {};      // of a mark
   uint64_t cut = 0;           // stamp_now() of the first round since; 0: there was none
   uint64_t now_ns = 0;        // of that round
+  uint64_t number = 0;        // of the copies that a flush of the last calls makes
 };
 
 }  // namespace heaptape::recorder

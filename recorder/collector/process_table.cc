@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <filesystem>
 
 #include "base/clock.h"
@@ -42,6 +43,9 @@ schema::StackRecording stack_recording(const Board& board) {
                                                 : schema::StackMode::kFramePointers,
           board.stack_frames, board.stack_bytes};
 }
+
+// Of a slow program, the time that is kept is in so many chunks: it is that much longer at most.
+constexpr uint64_t kChunksOfTime = 8;
 
 // How many ended processes are remembered for children that have not joined yet.
 constexpr size_t kMostEstates = 256;
@@ -251,6 +255,7 @@ void ProcessTable::adopt_process(const Claim& claim) {
     traits.code_names = std::make_shared<CodeNames>(traits.identity.perf_maps);
   }
   traits.start_unix_ns = base::clock_ns(CLOCK_REALTIME);
+  if (keep_) traits.save_after_ns = keep_->time_ns / kChunksOfTime;
   auto tape = create_tape(claim, traits);
   const auto with_stacks =
       handshakes_.code() != nullptr ? RingMerge::WithStacks::kYes : RingMerge::WithStacks::kNo;
@@ -273,6 +278,18 @@ void ProcessTable::adopt_process(const Claim& claim) {
   const bool waits = process->merge().awaits_inheritance();
   if (forked && !waits) inherit_estate(*process, claim.parent_serial, claim.fork);
   processes_.emplace(claim.slot, std::move(process));
+  share_window();
+}
+
+// Each tape has its part of what may be kept; it changes only with the next power of two.
+void ProcessTable::share_window() {
+  if (!keep_ || keep_->bytes == UINT64_MAX) return;
+  const uint64_t sharers = std::bit_ceil(std::max<uint64_t>(1, processes_.size()));
+  if (sharers == window_sharers_) return;
+  window_sharers_ = sharers;
+  const uint64_t bytes = keep_->bytes / sharers;
+  writers_.keep_last({.bytes = bytes, .time_ns = keep_->time_ns});
+  for (const auto& [slot, process] : processes_) process->tape().set_window_bytes(bytes);
 }
 
 // Two processes that say they have one pid did not have it at the same time: the owner of an
@@ -355,6 +372,7 @@ void ProcessTable::forget(SlotId slot) {
   const auto pid = slot_of_pid_.find(traits.identity.pid);
   if (pid != slot_of_pid_.end() && pid->second == slot) slot_of_pid_.erase(pid);
   processes_.erase(slot);
+  share_window();
 }
 
 void ProcessTable::free_slot(const Pool& pool, uint32_t index) {
@@ -380,12 +398,9 @@ void ProcessTable::leave_empty_pools() {
 
 void ProcessTable::finish(RecordedProcess& process, schema::EndReason reason, int32_t status) {
   process.merge().finish_times();
-  schema::TapeSummary summary = process.merge().collect_summary(base::monotonic_ns());
+  schema::TapeSummary summary = process.summary(start_ns_);
   summary.end_reason = reason;
   summary.end_status = status;
-  summary.inner_allocators = process.inner_allocators();
-  const uint64_t start_ns = std::min(start_ns_, base::monotonic_ns());
-  summary.late_ns = start_ns - std::min(start_ns, process.begin_ns());
   const RecordedProcess::Traits& traits = process.traits();
   if (traits.code_names != nullptr) {
     traits.code_names->add(process.merge().take_calls_of_no_file());

@@ -83,6 +83,16 @@ class ProcessTable {
   void note_start(uint64_t now_ns) { start_ns_ = now_ns; }
   // Calls of processes of now before the start, as far as they have said so.
   uint64_t unseen_calls() const;
+  // Before the first process: only the last calls are kept. All tapes together have keep.bytes, but
+  // no tape less than its last chunk.
+  void keep_last(const schema::KeepLast& keep) {
+    keep_ = keep;
+    writers_.keep_last(keep);
+  }
+  // All calls of the processes of now are in files; see RecordedProcess::save_up_to().
+  bool save_up_to(RecordedProcess& process, uint64_t cut, uint64_t number) const {
+    return process.save_up_to(cut, number, start_ns_);
+  }
   // From now on, before the first process, the live sizes of each are counted.
   void count_sizes() { counts_sizes_ = true; }
   // Of the processes whose tapes are finished, or about to be.
@@ -135,6 +145,7 @@ class ProcessTable {
   static void bequeath(RecordedProcess& parent, RecordedProcess& child, uint32_t fork);
   void leave_estate(const RecordedProcess& process);
   void inherit_estate(RecordedProcess& child, uint64_t parent_serial, uint32_t fork) const;
+  void share_window();
   ProcessIdentity identify(const Claim& claim);
   std::unique_ptr<TapeStream> create_tape(const Claim& claim,
                                           const RecordedProcess::Traits& traits);
@@ -167,6 +178,8 @@ class ProcessTable {
   std::vector<Heir> heirs_;
   std::deque<Estate> estates_;  // the last ones
   std::unique_ptr<base::OutputFile> first_file_;
+  std::optional<schema::KeepLast> keep_;  // nothing: whole tapes
+  uint64_t window_sharers_ = 1;
   bool counts_sizes_ = false;
   bool has_ended_ = false;  // a process, since the pools were looked through
   ProcessTotals ended_;

@@ -13,14 +13,11 @@
 #include "base/address/overlap.h"
 #include "base/clock.h"
 #include "base/descriptor_limit.h"
+#include "recorder/collector/tape_names.h"
 #include "recorder/unwind/code_map.h"
 
 namespace heaptape::recorder {
 namespace {
-
-// What a program did 100 ms ago is in the file, unless the backlog has it still. The rest is for
-// the rings to be copied, for the next look at the clock, and for the file.
-constexpr uint64_t kSaveAfterNs = 50 * base::kMillisecondNs;
 
 constexpr rlim_t kDescriptorsForTape = 24;
 
@@ -125,20 +122,36 @@ std::optional<schema::Mark> RecordedProcess::add_mark(const std::string& name, u
 void RecordedProcess::save_if_due(uint64_t now_ns) {
   const uint64_t written = merge_->written();
   if (written == saved_ && !has_new_mark_) return;
-  if (next_save_ns_ == 0) next_save_ns_ = now_ns + kSaveAfterNs;
+  if (next_save_ns_ == 0) next_save_ns_ = now_ns + traits_.save_after_ns;
   if (now_ns < next_save_ns_ || !tape_->save()) return;
   saved_ = written;
   has_new_mark_ = false;
   next_save_ns_ = 0;
 }
 
-bool RecordedProcess::save_up_to(uint64_t cut) {
+bool RecordedProcess::save_up_to(uint64_t cut, uint64_t number, uint64_t start_ns) {
   if (saved_cut_ < cut) {
-    if (is_held_up_ || !merge_->has_written_up_to(cut) || !tape_->save()) return false;
+    if (is_held_up_ || !merge_->has_written_up_to(cut)) return false;
+    if (tape_->keeps_last()) {
+      schema::TapeSummary so_far = summary(start_ns);
+      so_far.end_reason = schema::EndReason::kRecordingStopped;
+      so_far.end_status = -1;
+      tape_->write_copy(copy_path(traits_.tape_path, number), so_far);
+    } else if (!tape_->save()) {
+      return false;
+    }
     saved_cut_ = cut;
     save_job_ = tape_->jobs();
   }
   return tape_->jobs_done() >= save_job_;
+}
+
+schema::TapeSummary RecordedProcess::summary(uint64_t start_ns) const {
+  const uint64_t now_ns = base::monotonic_ns();
+  schema::TapeSummary summary = merge_->collect_summary(now_ns);
+  summary.inner_allocators = inner_->list();
+  summary.late_ns = std::min(start_ns, now_ns) - std::min({start_ns, now_ns, begin_ns_});
+  return summary;
 }
 
 void RecordedProcess::sample_if_due(uint64_t now_ns, size_t processes, ProcReader& reader) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/descriptor.h"
 #include "recorder/collector/proc_reader.h"
 #include "recorder/collector/process_sampler.h"
@@ -27,6 +28,10 @@ struct ProcessTotals {
 
 class RecordedProcess {
  public:
+  // A program's calls of 100 ms ago are in the file, unless the backlog has them still. The rest is
+  // for the rings to be copied, for the next look at the clock, and for the file.
+  static constexpr uint64_t kSaveAfterNs = 50 * base::kMillisecondNs;
+
   struct Traits {
     ProcessIdentity identity;
     std::string tape_path;
@@ -35,6 +40,7 @@ class RecordedProcess {
     bool is_glibc = false;       // glibc serves its malloc
     bool pid_is_ours = true;     // identity.pid names it in our pid namespace, too
     size_t manifest_index = 0;
+    uint64_t save_after_ns = kSaveAfterNs;  // save_if_due() hands over what is older
     std::shared_ptr<CodeNames> code_names;  // null where no stacks are recorded
   };
 
@@ -51,8 +57,6 @@ class RecordedProcess {
   // base::monotonic_ns() of the beginning of its tape.
   uint64_t begin_ns() const { return begin_ns_; }
   ProcessTotals totals() const;
-  // Files with allocators inside, as samples have shown so far.
-  std::vector<schema::InnerAllocator> inner_allocators() const { return inner_->list(); }
   // As ps shows it, when it was sampled last; before that, its command line.
   const std::string& title() const { return title_; }
   // Anonymous memory, when it was sampled last; nothing before.
@@ -87,7 +91,10 @@ class RecordedProcess {
   // Sees to it that what came a while ago gets into the file: that much survives if we are killed.
   void save_if_due(uint64_t now_ns);
   // Whether all calls up to `cut`, that of a round, are in the file. If not, sees to it: ask again.
-  bool save_up_to(uint64_t cut);
+  // If only the last calls are kept, the file is a tape of its own, the copy `number`.
+  bool save_up_to(uint64_t cut, uint64_t number, uint64_t start_ns);
+  // All but how it ended, of a recording that began at `start_ns`.
+  schema::TapeSummary summary(uint64_t start_ns) const;
   // Asks `reader` when it is time for a sample, and takes it once it is there: neither waits.
   // `processes` share the time that is spent on samples.
   void sample_if_due(uint64_t now_ns, size_t processes, ProcReader& reader);

@@ -156,6 +156,10 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
   HEAPTAPE_ASSIGN_OR_RETURN(const std::string program, find_program(options.command[0]));
   HEAPTAPE_RETURN_IF_ERROR(check_recordable(program, options.command));
   HEAPTAPE_ASSIGN_OR_RETURN(const std::string preload_library, find_preload_library());
+  std::optional<MemoryWatch> memory_watch;
+  if (options.flush_at.any()) {
+    HEAPTAPE_ASSIGN_OR_RETURN(memory_watch, MemoryWatch::open(options.flush_at));
+  }
   HEAPTAPE_RETURN_IF_ERROR(check_descriptors());
   Beginning beginning(options.tape_path);
   HEAPTAPE_ASSIGN_OR_RETURN(base::OutputFile checked,
@@ -187,6 +191,8 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
             .command = options.command,
             .start_after = options.start_after,
             .bounds = options.bounds,
+            .keep_last = options.keep_last,
+            .memory_watch = memory_watch,
             .waits_for_all = options.waits_for_all,
             .has_users = has_users,
             .on_long_life = is_child ? std::function<void()>() : Background::leave_standard_error,
@@ -212,8 +218,13 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
                             start(options, {preload_library, server->session_value()}, signals));
   raise_descriptor_limit();
   if (is_child) signal_target = target.pid;
-  services->start({*server, memory->files(), signal_target, options.detaches_on_interrupt,
-                   [&collector] { collector.wake(); }, [&collector] { collector.interrupt(); }});
+  services->start({*server,
+                   memory->files(),
+                   signal_target,
+                   {options.detaches_on_interrupt, options.flush_signal},
+                   [&collector] { collector.wake(); },
+                   [&collector] { collector.interrupt(); },
+                   [&collector] { collector.flush(); }});
   Recording recording = collector.run(target);
   services->finish();
   recording.is_interrupted = collector.is_interrupted();  // also since run() returned

@@ -1,6 +1,7 @@
 // A whole recording: everything between the options of `heaptape record` and what it prints.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ struct RecordOptions {
   RestWatcher rest_watcher = {};  // none: nobody watches
   StartAfter start_after = {};    // where session.awaits_start
   RecordingBounds bounds = {};
+  std::optional<schema::KeepLast> keep_last = {};  // of each process; nothing: all calls
+  FlushAt flush_at = {};                           // and flush_signal: with keep_last
+  int flush_signal = 0;                            // to the recorder; 0: none
   bool waits_for_all = false;          // for all descendants of the program, orphans included
   bool detaches_on_interrupt = false;  // SIGINT ends the recording, and is not the program's
   Background* background = nullptr;    // not null: the program is our parent; outlives record()

@@ -55,8 +55,10 @@ void ServiceThread::run(const Session& session) {
     session.server.add_waits(waits);
     if (poll(waits.data(), waits.size(), session.server.timeout_ms()) < 0) continue;
     if (waits[0].revents != 0) return;
-    if (waits[1].revents != 0 && signals_.forward_to(session.target, session.keeps_interrupts)) {
-      session.on_interrupt();
+    if (waits[1].revents != 0) {
+      const AskedBySignal asked = signals_.forward_to(session.target, session.signals);
+      if (asked.end) session.on_interrupt();
+      if (asked.flush) session.on_flush();
     }
     session.server.serve(std::span(waits).subspan(2), session.files);
     session.on_change();

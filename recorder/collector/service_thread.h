@@ -23,11 +23,13 @@ class ServiceThread {
     HandshakeServer& server;
     SessionFiles files;
     const std::atomic<int>&
-        target;             // pid of the program that gets the signals; 0: of none any more
-    bool keeps_interrupts;  // SIGINT ends the recording, and is not the program's
-    // Called in the thread: a process came, or a child changed; a signal ends the recording.
+        target;          // pid of the program that gets the signals; 0: of none any more
+    OurSignals signals;  // that the program does not get
+    // Called in the thread: a process came, or a child changed; a signal ends the recording, or
+    // asks for the calls so far.
     std::function<void()> on_change;
     std::function<void()> on_interrupt;
+    std::function<void()> on_flush;
   };
 
   // Opens all it needs and starts its thread, so that a lack of either shows before the program

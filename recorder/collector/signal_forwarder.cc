@@ -17,25 +17,28 @@ base::Result<SignalForwarder> SignalForwarder::open() {
   return SignalForwarder(std::move(signals));
 }
 
-bool SignalForwarder::forward_to(int target, bool keeps_interrupts) {
-  bool ends_recording = false;
+AskedBySignal SignalForwarder::forward_to(int target, OurSignals ours) {
+  AskedBySignal asked;
   signalfd_siginfo info{};
   while (read(signals_.get(), &info, sizeof info) == sizeof info) {
     const int signal = static_cast<int>(info.ssi_signo);
     const bool from_terminal = info.ssi_code == SI_KERNEL;
-    if (signal == SIGCHLD || target == kNobody) continue;
-    if (target == 0) {
-      ends_recording |= signal != SIGUSR1 && signal != SIGUSR2;
-    } else if (keeps_interrupts && signal == SIGINT) {
-      ends_recording = true;
-    } else if (!from_terminal || keeps_interrupts) {
+    if (signal == ours.flush) {
+      asked.flush = true;
+    } else if (signal == SIGCHLD || target == kNobody) {
+      continue;
+    } else if (target == 0) {
+      asked.end |= signal != SIGUSR1 && signal != SIGUSR2;
+    } else if (ours.interrupts && signal == SIGINT) {
+      asked.end = true;
+    } else if (!from_terminal || ours.interrupts) {
       kill(target, signal);
     } else if (signal == SIGHUP && getsid(0) == getpid()) {
       kill(target, SIGHUP);
       kill(target, SIGCONT);  // the kernel sends both, so that a stopped program notices
     }
   }
-  return ends_recording;
+  return asked;
 }
 
 }  // namespace heaptape::recorder

@@ -6,6 +6,18 @@
 
 namespace heaptape::recorder {
 
+// Those that are for us, and not for the program.
+struct OurSignals {
+  bool interrupts = false;  // SIGINT: of a target with a group of its own
+  int flush = 0;            // 0: none
+};
+
+// What the signals that came ask of us.
+struct AskedBySignal {
+  bool end = false;    // of the recording
+  bool flush = false;  // OurSignals::flush came
+};
+
 // A signal that somebody sent to this process alone is forwarded. One from a key of the terminal is
 // not: it has reached the program already, which is in the same foreground group, unless it has a
 // group of its own. But when a terminal hangs up, only the leader of its session is told: if that
@@ -18,11 +30,10 @@ class SignalForwarder {
   // Readable when a signal came, or when a child of ours changed.
   int descriptor() const { return signals_.get(); }
   static constexpr int kNobody = -1;  // the program gets its own: it is our parent
-  // Takes all signals that came and forwards those that are meant for `target`. Whether one came
-  // that ends the recording: if `keeps_interrupts`, which a target with a group of its own has, it
-  // is SIGINT, which is then not forwarded; if `target` is 0, any but SIGUSR1 and SIGUSR2. For
-  // kNobody, signals are taken and dropped.
-  bool forward_to(int target, bool keeps_interrupts = false);
+  // Takes all signals that came and forwards those that are meant for `target`, and not `ours`. If
+  // `target` is 0, any but SIGUSR1 and SIGUSR2 ends the recording. For kNobody, signals that are
+  // not ours are dropped.
+  AskedBySignal forward_to(int target, OurSignals ours = {});
 
  private:
   explicit SignalForwarder(base::Descriptor signals) : signals_(std::move(signals)) {}

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <ctime>
 #include <filesystem>
+#include <system_error>
 
 namespace heaptape::recorder {
 namespace {
@@ -20,6 +21,12 @@ std::string plain_name(const std::string& executable) {
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '_' && c != '+') c = '_';
   }
   return name.empty() ? "process" : name;
+}
+
+// Without ".tape".
+std::string stem_of(const std::string& tape_path) {
+  const std::filesystem::path path(tape_path);
+  return path.extension() == ".tape" ? (path.parent_path() / path.stem()).string() : tape_path;
 }
 
 std::string utc_text() {
@@ -57,13 +64,23 @@ base::Result<std::string> expand_tape_path(const std::string& pattern, const std
   return path;
 }
 
+std::string copy_path(const std::string& tape_path, uint64_t number) {
+  return stem_of(tape_path) + ".flush-" + std::to_string(number) + ".tape";
+}
+
+uint64_t free_copy_number(const std::string& tape_path, uint64_t number) {
+  std::error_code ignored;
+  while (std::filesystem::exists(
+      std::filesystem::symlink_status(copy_path(tape_path, number), ignored))) {
+    ++number;
+  }
+  return number;
+}
+
 std::string TapeNames::next(const ProcessIdentity& identity) {
   if (taken_.insert(tape_path_).second) return tape_path_;
-  const std::filesystem::path path(tape_path_);
-  const std::string stem =
-      path.extension() == ".tape" ? (path.parent_path() / path.stem()).string() : path.string();
-  const std::string base =
-      stem + "." + std::to_string(identity.pid) + "." + plain_name(identity.executable);
+  const std::string base = stem_of(tape_path_) + "." + std::to_string(identity.pid) + "." +
+                           plain_name(identity.executable);
   std::string candidate = base + ".tape";
   for (int i = 2; !taken_.insert(candidate).second; ++i) {
     candidate = base + "." + std::to_string(i) + ".tape";

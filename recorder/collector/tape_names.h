@@ -1,6 +1,7 @@
 // The names of the tapes of one recording.
 #pragma once
 
+#include <cstdint>
 #include <set>
 #include <string>
 
@@ -12,6 +13,12 @@ namespace heaptape::recorder {
 // `pattern` with %n for the name of the program, %t for the time in UTC (20261129T164500Z), %p for
 // the pid of this process, %% for %. Fails if anything else follows a %.
 base::Result<std::string> expand_tape_path(const std::string& pattern, const std::string& program);
+
+// The copy `number` of the tape at `tape_path`: STEM.flush-N.tape beside it.
+std::string copy_path(const std::string& tape_path, uint64_t number);
+
+// At least `number`: no tape is at the copy_path() of that.
+uint64_t free_copy_number(const std::string& tape_path, uint64_t number);
 
 class TapeNames {
  public:

@@ -101,6 +101,12 @@ void TapeWriters::work(Tape& tape, Job& job, schema::FrameCompressor& compressor
     tape.has_failed = !tape.output.status().ok();
     --tape.parts_waiting;
     ++tape.jobs_done;
+  } else if (const auto* const window = std::get_if<WindowBytes>(&job)) {
+    tape.output.set_window_bytes(window->bytes);
+  } else if (const auto* const copy = std::get_if<Copy>(&job)) {
+    const auto summary = tape.output.write_copy(copy->path, copy->summary, compressor);
+    tape.copy_has_failed = !summary.ok() || summary->end_reason == schema::EndReason::kDiskFull;
+    ++tape.jobs_done;
   } else if (auto* const begin = std::get_if<Open>(&job)) {
     // Whoever writes the first chunk meets the same error, and counts what it costs.
     static_cast<void>(tape.output.open(compressor, std::move(begin->made)));
@@ -142,7 +148,10 @@ schema::EventColumns TapeWriters::take_spare() {
 
 TapeStream::TapeStream(TapeWriters& writers, std::string path, schema::TapeHeader header)
     : writers_(writers),
-      tape_(std::make_shared<TapeWriters::Tape>(std::move(path), std::move(header))) {}
+      tape_(std::make_shared<TapeWriters::Tape>(std::move(path), std::move(header))),
+      keeps_last_(writers.kept().has_value()) {
+  if (keeps_last_) tape_->output.keep_last(*writers.kept());
+}
 
 void TapeStream::open(std::unique_ptr<base::OutputFile> made) {
   writers_.post(tape_, TapeWriters::Open{std::move(made)});
@@ -156,7 +165,21 @@ bool TapeStream::is_behind() const {
   return tape_->chunks_waiting.load(std::memory_order_relaxed) >= kMaxChunksWaiting;
 }
 
+void TapeStream::set_window_bytes(uint64_t bytes) {
+  writers_.post(tape_, TapeWriters::WindowBytes{bytes});
+}
+
+void TapeStream::write_copy(std::string path, const schema::TapeSummary& summary) {
+  encoder_.flush();
+  ++jobs_;
+  writers_.post(tape_, TapeWriters::Copy{std::move(path), summary});
+}
+
 bool TapeStream::save() {
+  if (keeps_last_) {
+    encoder_.flush();
+    return true;
+  }
   if (tape_->parts_waiting.load(std::memory_order_relaxed) != 0) return false;
   encoder_.save();
   return true;

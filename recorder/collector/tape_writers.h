@@ -50,6 +50,10 @@ class TapeWriters {
   // the last call, in no order.
   std::vector<WrittenTape> wait();
 
+  // Each tape from now on has the last calls only, and as many bytes as were set last.
+  void keep_last(const schema::KeepLast& keep) { keep_ = keep; }
+  const std::optional<schema::KeepLast>& kept() const { return keep_; }
+
   // They live as long as this does.
   std::vector<pthread_t> threads();
 
@@ -64,6 +68,14 @@ class TapeWriters {
   struct Open {
     std::unique_ptr<base::OutputFile> made;
   };
+  // Both where only the last calls are kept.
+  struct WindowBytes {
+    uint64_t bytes;
+  };
+  struct Copy {
+    std::string path;
+    schema::TapeSummary summary;
+  };
   struct Finish {
     size_t id;
     schema::EventColumns last;
@@ -71,8 +83,8 @@ class TapeWriters {
     std::shared_ptr<CodeNames> names;  // may be null
     schema::FrameNumber frames;        // on the tape
   };
-  using Job =
-      std::variant<Open, schema::Inheritance, schema::EventColumns, schema::EventPart, Finish>;
+  using Job = std::variant<Open, schema::Inheritance, schema::EventColumns, schema::EventPart,
+                           WindowBytes, Copy, Finish>;
 
   struct Tape {
     Tape(std::string path, schema::TapeHeader header)
@@ -83,6 +95,7 @@ class TapeWriters {
     bool is_scheduled = false;  // in ready_, or a thread works on it
     std::atomic<uint64_t> jobs_done{0};
     std::atomic<bool> has_failed{false};
+    std::atomic<bool> copy_has_failed{false};  // the last one
     std::atomic<uint32_t> chunks_waiting{0};
     std::atomic<uint32_t> parts_waiting{0};
     std::atomic<bool> effort_pays{false};
@@ -96,7 +109,8 @@ class TapeWriters {
   void finish(Tape& tape, Finish& end, schema::FrameCompressor& compressor);
   void keep_spare(schema::EventColumns columns);
 
-  std::mutex mutex_;  // of everything below and of Tape::jobs, is_scheduled
+  std::optional<schema::KeepLast> keep_;  // nothing: whole tapes
+  std::mutex mutex_;                      // of everything below and of Tape::jobs, is_scheduled
   std::condition_variable work_came_;
   std::condition_variable all_done_;
   std::list<std::shared_ptr<Tape>> ready_;  // tapes with jobs that no thread works on
@@ -130,8 +144,13 @@ class TapeStream : private schema::ChunkSink {
   // Hands over what came since the last chunk or save. False, and nothing done, while the last save
   // still waits: the disk is slow.
   bool save();
-  // Not all that was handed over could be written.
-  bool has_failed() const { return tape_->has_failed.load(); }
+  // Whether the tape has the last calls only. Then save() makes a chunk, to be dropped in time.
+  bool keeps_last() const { return keeps_last_; }
+  void set_window_bytes(uint64_t bytes);
+  // The tape as it would be if it ended here, to a file of its own.
+  void write_copy(std::string path, const schema::TapeSummary& summary);
+  // Not all that was handed over could be written, or not the last copy.
+  bool has_failed() const { return tape_->has_failed.load() || tape_->copy_has_failed.load(); }
   // How many chunks and saves were handed over, and how many of the first of these were dealt with.
   uint64_t jobs() const { return jobs_; }
   uint64_t jobs_done() const { return tape_->jobs_done.load(); }
@@ -150,6 +169,7 @@ class TapeStream : private schema::ChunkSink {
 
   TapeWriters& writers_;
   std::shared_ptr<TapeWriters::Tape> tape_;
+  const bool keeps_last_;
   uint64_t jobs_ = 0;
   schema::TapeEncoder encoder_{*this};
 };

@@ -128,7 +128,8 @@ std::optional<TargetEnd> wait_for_target(int pid, TargetGroup group) {
     reap_orphans(pid);  // that came to us before the recording ended
     pollfd wait{signals.ok() ? signals->descriptor() : -1, POLLIN, 0};
     poll(&wait, 1, signals.ok() ? -1 : kLookMs);
-    if (signals.ok() && signals->forward_to(pid, group == TargetGroup::kOwn)) return std::nullopt;
+    const OurSignals ours{.interrupts = group == TargetGroup::kOwn};
+    if (signals.ok() && signals->forward_to(pid, ours).end) return std::nullopt;
   }
 }
 

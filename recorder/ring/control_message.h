@@ -70,7 +70,7 @@ struct ControlReply {
   uint64_t magic;
   ControlOutcome outcome;
   uint32_t unused;
-  uint64_t event;    // of a mark: calls before it
+  uint64_t event;    // of a mark: calls before it; of a flush of the last calls: its number
   uint64_t time_ns;  // of a mark: since the recording of the process began
   RecordingTotals totals;
 };

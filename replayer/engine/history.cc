@@ -74,7 +74,7 @@ class Generation {
                                      std::span<const schema::Event> bequeathed,
                                      const ReplayOptions& options) {
     const DeathTimes no_deaths;
-    const uint64_t until = tape_.inherited_blocks() + ancestor_.events;
+    const uint64_t until = tape_.position_after(ancestor_.events).value_or(0);
     BatchSource source(tape_, until, options, no_deaths, slots);
     PlannedBatch batch;
     for (;;) {

@@ -287,7 +287,7 @@ std::vector<std::string> run_notes(const BackendSpec& spec, const RunFacts& run,
   if (spec.kind == BackendKind::kRecorded || spec.kind == BackendKind::kNoop) return notes;
   if (tape.carried_blocks() != 0) {
     notes.push_back("the first " + base::counted(tape.carried_blocks(), "call") +
-                    " stand for blocks from before this copy begins: holes from then are missing");
+                    " stand for blocks from before this tape begins: holes from then are missing");
   }
   add_version_note(spec, run, tape, notes);
   add_steering_notes(run, tape, notes);

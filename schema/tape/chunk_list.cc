@@ -181,9 +181,9 @@ base::Result<TapeOutline> outline_of(TapeFile& file, DamageLog& damage) {
   }
 }
 
-base::Result<uint64_t> check_sequence(Chunks& chunks, DamageLog& damage) {
+base::Result<uint64_t> check_sequence(Chunks& chunks, uint64_t first, DamageLog& damage) {
   Chunks in_order;
-  uint64_t events = 0;
+  uint64_t events = first;
   uint64_t previous_offset = 0;
   for (const ChunkRef& chunk : chunks) {
     if (chunk.kind == ChunkKind::kEvents || chunk.kind == ChunkKind::kPart) {
@@ -204,7 +204,7 @@ base::Result<uint64_t> check_sequence(Chunks& chunks, DamageLog& damage) {
     in_order.push_back(chunk);
   }
   chunks = std::move(in_order);
-  return events;
+  return events - first;
 }
 
 }  // namespace heaptape::schema

@@ -28,7 +28,9 @@ struct TapeOutline {
 base::Result<TapeOutline> outline_of(TapeFile& file, DamageLog& damage);
 
 // Omits event chunks that begin before the previous one ends, and notes the events that are missing
-// between two. Returns how many events the tape has, including the missing ones.
-base::Result<uint64_t> check_sequence(std::vector<ChunkRef>& chunks, DamageLog& damage);
+// between two; `first` is the number of the first one. Returns how many events the tape has,
+// including the missing ones.
+base::Result<uint64_t> check_sequence(std::vector<ChunkRef>& chunks, uint64_t first,
+                                      DamageLog& damage);
 
 }  // namespace heaptape::schema

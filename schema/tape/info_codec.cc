@@ -237,6 +237,7 @@ base::Result<std::vector<uint64_t>> encode(const Inheritance& inheritance) {
     out.setEvents(inheritance.events);
     out.setThread(inheritance.thread);
     out.setBlocks(inheritance.blocks);
+    out.setDropped(inheritance.dropped);
   });
 }
 
@@ -245,8 +246,9 @@ base::Result<Inheritance> decode_inheritance(std::span<const uint64_t> words) {
                   [&]() -> base::Result<Inheritance> {
                     WordsReader reader(words);
                     const auto in = reader.root<wire::Inheritance>();
-                    return Inheritance{as_string(in.getTape()), in.getStartUnixNs(), in.getEvents(),
-                                       in.getThread(), in.getBlocks()};
+                    return Inheritance{as_string(in.getTape()), in.getStartUnixNs(),
+                                       in.getEvents(),          in.getThread(),
+                                       in.getBlocks(),          in.getDropped()};
                   });
 }
 

@@ -50,8 +50,9 @@ base::Result<InheritedHeap> load_inherited_heap(const std::string& path,
   if (is_missing && !tape.inherited_problem().empty()) {
     return base::Error::damaged(tape.inherited_problem());
   }
-  const uint64_t until = tape.inherited_blocks() + inheritance.events;
-  if (tape.events() < until) return no_heap(inheritance, "ends before the fork");
+  const auto until = tape.position_after(inheritance.events);
+  if (!until) return no_heap(inheritance, "has its last calls only, which came after the fork");
+  if (tape.events() < *until) return no_heap(inheritance, "ends before the fork");
   InheritedHeap heap;
   heap.problem = tape.inherited_problem();
   if (heap.problem.empty() && tape.summary() && tape.summary()->late_ns != 0) {
@@ -67,9 +68,9 @@ base::Result<InheritedHeap> load_inherited_heap(const std::string& path,
   }
   LiveBlocks live;
   EventBatch batch;
-  for (uint64_t done = 0; done < until;) {
+  for (uint64_t done = 0; done < *until;) {
     HEAPTAPE_RETURN_IF_ERROR(
-        tape.read(batch, static_cast<size_t>(std::min<uint64_t>(kBatchEvents, until - done))));
+        tape.read(batch, static_cast<size_t>(std::min<uint64_t>(kBatchEvents, *until - done))));
     if (batch.events.empty() || batch.first_event != done) {
       return no_heap(inheritance, "is damaged");
     }

@@ -33,7 +33,7 @@ void LiveBlocks::release(uint64_t address) {
 
 std::vector<LiveBlock> LiveBlocks::list() const {
   std::vector<LiveBlock> live;
-  live.reserve(blocks_.size() - free_places_.size());
+  live.reserve(count());
   std::ranges::copy_if(blocks_, std::back_inserter(live),
                        [](const LiveBlock& block) { return block.number != 0; });
   std::ranges::sort(live, {}, &LiveBlock::number);

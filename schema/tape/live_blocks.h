@@ -24,6 +24,7 @@ class LiveBlocks {
   // Call number `number` of the tape; `stack` is that of its block.
   void add(const Event& event, FrameNumber stack, uint64_t number);
 
+  size_t count() const { return blocks_.size() - free_places_.size(); }
   // Those that are live now, in order of birth.
   std::vector<LiveBlock> list() const;
 

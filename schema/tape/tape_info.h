@@ -1,6 +1,7 @@
 // What a tape says about itself: its header (written first) and its summary (written last).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -97,16 +98,21 @@ struct TapeHeader {
   bool operator==(const TapeHeader&) const = default;
 };
 
-// The heap with which a forked process begins: the blocks that are live on its parent's tape after
-// so many calls. A tape that was made of another one carries such blocks itself. If nothing is set,
-// the place of the fork is not known.
+// The heap with which a tape begins. That of a forked process: the blocks that are live on its
+// parent's tape after so many calls. A tape that was made of another one, or has the last calls
+// only, carries such blocks itself. If nothing is set, the place of the fork is not known.
 struct Inheritance {
   std::string tape;            // of the parent: a name in the same directory; empty: carried
   uint64_t start_unix_ns = 0;  // TapeHeader of that tape
   uint64_t events = 0;         // calls on that tape before the fork
   uint32_t thread = 0;         // that forked, there
   uint64_t blocks = 0;         // carried: so many first calls of this tape hand them out
+  // Calls that were dropped, of which `blocks` are live: the call behind those blocks is the next
+  // one. What else the process inherited is then not known.
+  uint64_t dropped = 0;
 
+  // As chunks number it, the first call of the tape.
+  uint64_t first_number() const { return dropped - std::min(dropped, blocks); }
   bool operator==(const Inheritance&) const = default;
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.h"
+
 namespace heaptape::schema {
 namespace {
 
@@ -29,20 +31,6 @@ TapeOutput::TapeOutput(std::string path, TapeHeader header)
       header_(std::move(header)),
       size_classes_(likely_size_classes(header_.recorded_allocator.family)),
       choice_(size_classes_) {}
-
-void TapeOutput::Counts::add(const EventColumns& chunk) {
-  for (const uint8_t op : chunk.ops.bytes()) ++ops[op];
-  threads = std::max(threads, uint64_t{chunk.thread_limit});
-  failed += chunk.failed;
-  for (const ProcessSample& sample : chunk.samples) {
-    const uint64_t peak_bytes =
-        std::max(largest_sample ? largest_sample->parts.peak_bytes : 0, sample.parts.peak_bytes);
-    if (!largest_sample || sample.resident_bytes > largest_sample->resident_bytes) {
-      largest_sample = sample.without_regions();
-    }
-    largest_sample->parts.peak_bytes = peak_bytes;
-  }
-}
 
 // The first bytes of the tape, for now in memory.
 base::Status TapeOutput::begin(FrameCompressor& compressor) {
@@ -71,6 +59,10 @@ base::Status TapeOutput::open(FrameCompressor& compressor, std::unique_ptr<base:
 }
 
 void TapeOutput::add_inheritance(const Inheritance& inheritance, FrameCompressor& compressor) {
+  if (window_) {
+    inheritance_ = inheritance;
+    return;
+  }
   if (status_.ok()) status_ = begin(compressor);
   const base::Status written =
       status_.ok() ? put_inheritance(inheritance, compressor) : base::Status();
@@ -87,7 +79,7 @@ base::Status TapeOutput::put_inheritance(const Inheritance& inheritance,
 
 void TapeOutput::write(const EventColumns& chunk, FrameCompressor& compressor) {
   events_ += chunk.count;
-  if (status_.ok() && !file_) status_ = open(compressor);
+  if (status_.ok() && !file_ && !window_) status_ = open(compressor);
   const base::Status written = status_.ok() ? write_chunk(chunk, compressor) : status_;
   if (!written.ok()) lose(chunk.count, written.error());
   // The parts of a chunk without events would be taken for the next one's, which begins at the same
@@ -106,11 +98,75 @@ void TapeOutput::rest_if_short() {
 base::Status TapeOutput::write_chunk(const EventColumns& chunk, FrameCompressor& compressor) {
   HEAPTAPE_ASSIGN_OR_RETURN(const auto words,
                             encode(chunk, choose_size_classes(chunk, compressor)));
-  HEAPTAPE_RETURN_IF_ERROR(put({ChunkKind::kEvents, 0, chunk.count, chunk.first_event, 0},
-                               compressor.compress(words), footer_bytes()));
+  return put_events(chunk, compressor.compress(words));
+}
+
+base::Status TapeOutput::put_events(const EventColumns& chunk, std::span<const uint8_t> frame) {
+  const ChunkHeader header{ChunkKind::kEvents, 0, chunk.count, chunk.first_event, 0};
+  if (window_) {
+    TapeWindow::Chunk kept{header, {frame.begin(), frame.end()}, {}, base::monotonic_ns()};
+    kept.counts.add(chunk);
+    return window_->add(std::move(kept));
+  }
+  HEAPTAPE_RETURN_IF_ERROR(put(header, frame, footer_bytes()));
   if (file_) file_->keep_if_abandoned();  // from now on there is something to recover
   written_.add(chunk);
   return {};
+}
+
+void TapeOutput::set_window_bytes(uint64_t bytes) {
+  if (!window_) return;
+  const base::Status dropped = window_->set_bytes(bytes);
+  if (status_.ok()) status_ = dropped;
+}
+
+// Leaves out the oldest chunks of what would fill the disk.
+base::Status TapeOutput::make_room_for(TapeWindow& window) {
+  if (!file_) return {};
+  for (;;) {
+    const base::Status reserved = file_->reserve(window.bytes() + footer_bytes());
+    if (!is_full_disk(reserved) || window.chunks().size() < 2) return {};
+    HEAPTAPE_RETURN_IF_ERROR(window.drop_oldest());
+  }
+}
+
+base::Status TapeOutput::put_window(TapeWindow& window, std::optional<Inheritance> inheritance,
+                                    FrameCompressor& compressor) {
+  HEAPTAPE_RETURN_IF_ERROR(window.drop_older(base::monotonic_ns()));
+  const TapeWindow::Beginning beginning =
+      window.dropped() == 0 ? TapeWindow::Beginning() : window.beginning();
+  if (window.dropped() != 0) {
+    if (!inheritance) inheritance.emplace();
+    inheritance->blocks = beginning.blocks;
+    inheritance->dropped = window.dropped();
+  }
+  if (inheritance) HEAPTAPE_RETURN_IF_ERROR(put_inheritance(*inheritance, compressor));
+  for (const EventColumns& chunk : beginning.chunks) {
+    HEAPTAPE_ASSIGN_OR_RETURN(const auto words, encode(chunk));
+    HEAPTAPE_RETURN_IF_ERROR(put_events(chunk, compressor.compress(words)));
+  }
+  base::Status written;
+  for (const TapeWindow::Chunk& chunk : window.chunks()) {
+    if (written.ok()) written = put(chunk.header, chunk.frame, footer_bytes());
+    if (written.ok()) {
+      written_.add(chunk.counts);
+    } else {
+      lost_events_ += chunk.header.event_count;
+    }
+  }
+  if (file_) file_->keep_if_abandoned();
+  return written;
+}
+
+base::Result<TapeSummary> TapeOutput::write_copy(const std::string& path,
+                                                 const TapeSummary& summary,
+                                                 FrameCompressor& compressor) {
+  if (!status_.ok()) return status_.error();
+  TapeOutput copy(path, header_);
+  copy.events_ = events_;
+  HEAPTAPE_RETURN_IF_ERROR(copy.open(compressor));
+  copy.status_ = copy.put_window(*window_, inheritance_, compressor);
+  return copy.end(summary, compressor);
 }
 
 SizeClasses TapeOutput::choose_size_classes(const EventColumns& chunk,
@@ -168,7 +224,7 @@ base::Status TapeOutput::reserve(uint64_t bytes) {
 
 base::Status TapeOutput::put(ChunkHeader header, std::span<const uint8_t> frame,
                              uint64_t reserve_bytes) {
-  const uint64_t offset = bytes();
+  const uint64_t offset = file_bytes();
   if (file_) HEAPTAPE_RETURN_IF_ERROR(reserve(kChunkHeaderBytes + frame.size() + reserve_bytes));
   std::vector<uint8_t> packed;
   packed.reserve(kChunkHeaderBytes + frame.size());
@@ -209,6 +265,16 @@ base::Result<TapeSummary> TapeOutput::finish(const EventColumns& last, const Tap
     const base::Status written = status_.ok() ? write_chunk(last, compressor) : status_;
     if (!written.ok()) lose(last.count, written.error());
   }
+  if (window_) {
+    const auto window = std::move(window_);
+    if (status_.ok() && !file_ && window->chunks().size() > 1) status_ = open(compressor);
+    if (status_.ok()) status_ = make_room_for(*window);
+    if (status_.ok()) status_ = put_window(*window, inheritance_, compressor);
+  }
+  return end(summary, compressor);
+}
+
+base::Result<TapeSummary> TapeOutput::end(const TapeSummary& summary, FrameCompressor& compressor) {
   if (!status_.ok() && !is_full_disk(status_)) return status_.error();
   base::Result<TapeSummary> written = put_footer(summary, compressor);
   if (!written.ok()) return written;
@@ -232,7 +298,7 @@ void TapeOutput::forget_chunks() {
 
 base::Result<TapeSummary> TapeOutput::put_footer(TapeSummary summary, FrameCompressor& compressor) {
   fill_counts(summary);
-  summary.events = events_ - lost_events_;
+  summary.events = written_.events;
   summary.losses.lost_events += lost_events_;
   if (is_full_disk(status_)) summary.end_reason = EndReason::kDiskFull;
   // Lists are not worth a tape: on a full disk they are left out.
@@ -245,7 +311,7 @@ base::Result<TapeSummary> TapeOutput::put_footer(TapeSummary summary, FrameCompr
     summed_up = put_summary(summary, compressor);
   }
   if (!summed_up.ok()) return summed_up.error();
-  const uint64_t index_offset = bytes();
+  const uint64_t index_offset = file_bytes();
   HEAPTAPE_ASSIGN_OR_RETURN(const auto index_words, encode(index_));
   HEAPTAPE_RETURN_IF_ERROR(
       put({ChunkKind::kIndex, 0, 0, events_, 0}, compressor.compress(index_words), 0));

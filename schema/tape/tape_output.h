@@ -2,7 +2,6 @@
 // docs/tape-format.md.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "schema/tape/chunk_sink.h"
 #include "schema/tape/info_codec.h"
 #include "schema/tape/tape_info.h"
+#include "schema/tape/tape_window.h"
 
 namespace heaptape::schema {
 
@@ -27,7 +27,8 @@ namespace heaptape::schema {
 // - A full disk leaves a whole tape that is cut short, if the file system grants reserves
 //   (fallocate): a chunk is written only if the summary and index still fit after it.
 // - The same header and chunks give the same bytes, whatever was saved in between.
-// Memory is bounded by one chunk and the index. One thread, except for size_classes().
+// Memory is bounded by one chunk and the index; with a window, by that and those. One thread,
+// except for size_classes().
 class TapeOutput {
  public:
   TapeOutput(std::string path, TapeHeader header);
@@ -39,6 +40,15 @@ class TapeOutput {
   // Once, at any time before finish(). Does not fail either: such a tape is worth having without
   // it.
   void add_inheritance(const Inheritance& inheritance, FrameCompressor& compressor);
+  // From now on, before the first chunk, only the last ones are kept, in memory: finish() writes
+  // them. Nothing is saved until then. On a full disk, the oldest of them are left out.
+  void keep_last(const KeepLast& keep) { window_ = std::make_unique<TapeWindow>(keep); }
+  // With a window: the whole tape that finish({}, summary) would write now, to another file.
+  base::Result<TapeSummary> write_copy(const std::string& path, const TapeSummary& summary,
+                                       FrameCompressor& compressor);
+  // With a window. How much it may have from now on.
+  void set_window_bytes(uint64_t bytes);
+
   // Neither fails: see status().
   void write(const EventColumns& chunk, FrameCompressor& compressor);
   void save(const EventPart& part, FrameCompressor& compressor);
@@ -56,27 +66,23 @@ class TapeOutput {
                                    FrameCompressor& compressor);
 
   const std::string& path() const { return path_; }
-  // The size of the file so far, without parts.
-  uint64_t bytes() const { return file_ ? file_->size() : image_.size(); }
+  // The size of the file so far, without parts; or of what is kept.
+  uint64_t bytes() const { return window_ ? window_->bytes() : file_bytes(); }
   // Calls handed over so far.
   uint64_t events() const { return events_; }
   // The first failure to write, if there was one; the events since are lost and counted.
   const base::Status& status() const { return status_; }
 
  private:
-  struct Counts {
-    std::array<uint64_t, kOpLimit> ops{};
-    uint64_t threads = 0;
-    uint64_t failed = 0;
-    std::optional<ProcessSample> largest_sample;
-
-    void add(const EventColumns& chunk);
-  };
-
+  uint64_t file_bytes() const { return file_ ? file_->size() : image_.size(); }
   base::Status begin(FrameCompressor& compressor);
   base::Status write_chunk(const EventColumns& chunk, FrameCompressor& compressor);
   SizeClasses choose_size_classes(const EventColumns& chunk, FrameCompressor& compressor);
   base::Status save_part(const EventPart& part, FrameCompressor& compressor);
+  base::Status put_events(const EventColumns& chunk, std::span<const uint8_t> frame);
+  base::Status put_window(TapeWindow& window, std::optional<Inheritance> inheritance,
+                          FrameCompressor& compressor);
+  base::Status make_room_for(TapeWindow& window);
   base::Status put(ChunkHeader header, std::span<const uint8_t> frame, uint64_t reserve_bytes);
   base::Status reserve(uint64_t bytes);
   base::Status append(std::span<const uint8_t> bytes);
@@ -90,6 +96,7 @@ class TapeOutput {
   void forget_chunks();
   uint64_t footer_bytes() const;
   void fill_counts(TapeSummary& summary) const;
+  base::Result<TapeSummary> end(const TapeSummary& summary, FrameCompressor& compressor);
 
   std::string path_;
   TapeHeader header_;
@@ -101,7 +108,9 @@ class TapeOutput {
   SizeClassChoice choice_;
   uint64_t events_ = 0;
   uint64_t lost_events_ = 0;
-  Counts written_;
+  ChunkCounts written_;
+  std::unique_ptr<TapeWindow> window_;      // null: chunks go to the file at once
+  std::optional<Inheritance> inheritance_;  // with a window
   uint64_t parts_end_ = 0;    // of the chunk that is being filled; 0: it has none in the file
   uint32_t parts_count_ = 0;  // events in them
 };

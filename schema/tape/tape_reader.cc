@@ -14,6 +14,8 @@ namespace {
 
 constexpr char kForkNotKnown[] =
     "the heap that it inherited is not known: the fork is not on its parent's tape";
+constexpr char kNotKept[] =
+    "the heap that it inherited is not known: the tape has its last calls only";
 
 bool has_events(const ChunkRef& chunk) {
   return chunk.kind == ChunkKind::kEvents || chunk.kind == ChunkKind::kPart;
@@ -29,7 +31,7 @@ base::Result<TapeReader> TapeReader::open(const std::string& path, OnDamage on_d
   HEAPTAPE_ASSIGN_OR_RETURN(TapeFile file, TapeFile::open(path));
   TapeReader reader(std::move(file), on_damage);
   HEAPTAPE_RETURN_IF_ERROR(reader.open_contents());
-  HEAPTAPE_RETURN_IF_ERROR(reader.load_inheritance(inherited, generation));
+  if (inherited == Inherited::kJoin) reader.join_inheritance(generation);
   return reader;
 }
 
@@ -41,7 +43,8 @@ base::Status TapeReader::open_contents() {
   tail_words_ = std::move(outline.tail_words);
   HEAPTAPE_RETURN_IF_ERROR(load_header());
   HEAPTAPE_RETURN_IF_ERROR(load_summary());
-  HEAPTAPE_ASSIGN_OR_RETURN(event_count_, check_sequence(chunks_, damage_));
+  HEAPTAPE_RETURN_IF_ERROR(load_inheritance());
+  HEAPTAPE_ASSIGN_OR_RETURN(event_count_, check_sequence(chunks_, first_number_, damage_));
   return {};
 }
 
@@ -104,7 +107,7 @@ base::Status TapeReader::load_threads() {
   return {};
 }
 
-base::Status TapeReader::load_inheritance(Inherited inherited, int generation) {
+base::Status TapeReader::load_inheritance() {
   const auto chunk = std::ranges::find(chunks_, ChunkKind::kInheritance, &ChunkRef::kind);
   if (chunk == chunks_.end()) return {};
   const auto words = file_.load_message(*chunk);
@@ -112,10 +115,19 @@ base::Status TapeReader::load_inheritance(Inherited inherited, int generation) {
       words.ok() ? decode_inheritance(*words) : base::Result<Inheritance>(words.error());
   if (!inheritance.ok()) return damage_.note({chunk->offset, 0, 0, inheritance.error().message});
   inheritance_ = std::move(*inheritance);
-  if (inherited == Inherited::kLeaveOut) return {};
+  first_number_ = inheritance_->first_number();
+  return {};
+}
+
+void TapeReader::join_inheritance(int generation) {
+  if (!inheritance_) return;
+  if (inheritance_->dropped != 0) {
+    if (!inheritance_->tape.empty()) inherited_problem_ = kNotKept;
+    return;
+  }
   if (inheritance_->tape.empty()) {
     if (inheritance_->blocks == 0) inherited_problem_ = kForkNotKnown;
-    return {};
+    return;
   }
   auto heap = load_inherited_heap(path(), *inheritance_, generation);
   if (heap.ok()) {
@@ -124,7 +136,11 @@ base::Status TapeReader::load_inheritance(Inherited inherited, int generation) {
   } else {
     inherited_problem_ = heap.error().message;
   }
-  return {};
+}
+
+std::optional<uint64_t> TapeReader::position_after(uint64_t made) const {
+  if (made < dropped_calls()) return std::nullopt;
+  return inherited_blocks() + (made - dropped_calls());
 }
 
 uint64_t TapeReader::inherited_blocks() const {
@@ -134,27 +150,29 @@ uint64_t TapeReader::inherited_blocks() const {
 
 base::Status TapeReader::seek(uint64_t event) {
   heap_given_ = std::min(event, joined_blocks());
-  return seek_own(event - heap_given_);
+  return seek_own(first_number_ + (event - heap_given_));
 }
 
-base::Status TapeReader::seek_own(uint64_t event) {
+// `number`: as chunks have it.
+base::Status TapeReader::seek_own(uint64_t number) {
   // The chunk with the event, or the first one behind it.
-  const auto reaches = [event](const ChunkRef& chunk) {
-    return has_events(chunk) && event < chunk.first_event + chunk.event_count;
+  const auto reaches = [number](const ChunkRef& chunk) {
+    return has_events(chunk) && number < chunk.first_event + chunk.event_count;
   };
-  const auto chunk = event == 0 ? chunks_.begin() : std::ranges::find_if(chunks_, reaches);
+  const bool is_first = number == first_number_;
+  const auto chunk = is_first ? chunks_.begin() : std::ranges::find_if(chunks_, reaches);
   next_chunk_ = static_cast<size_t>(chunk - chunks_.begin());
   chunks_end_ = 0;
   decoder_ = EventDecoder();
-  if (chunk == chunks_.end() || event == 0) return {};
+  if (chunk == chunks_.end() || is_first) return {};
   HEAPTAPE_ASSIGN_OR_RETURN(const bool loaded, load_next_chunk());
-  if (!loaded || decoder_.first_event() > event) return {};
+  if (!loaded || decoder_.first_event() > number) return {};
   EventBatch skipped;
-  while (position() < event) {
-    HEAPTAPE_RETURN_IF_ERROR(read_own(skipped, static_cast<size_t>(event - position())));
+  while (position() < number) {
+    HEAPTAPE_RETURN_IF_ERROR(read_own(skipped, static_cast<size_t>(number - position())));
     if (skipped.events.empty()) return {};
     // The event was lost to damage, and the caller wants these, which come after it.
-    if (skipped.first_event >= event) return seek_own(skipped.first_event);
+    if (skipped.first_event >= number) return seek_own(skipped.first_event);
   }
   return {};
 }
@@ -191,7 +209,7 @@ base::Status TapeReader::load_chunk(const ChunkRef& chunk, uint64_t& chunk_bytes
 }
 
 base::Status TapeReader::read(EventBatch& batch, size_t max_events) {
-  if (heap_ == nullptr) return read_own(batch, max_events);
+  if (heap_ == nullptr && first_number_ == 0) return read_own(batch, max_events);
   if (heap_given_ < joined_blocks()) {
     read_inherited(batch, max_events);
     return {};
@@ -216,9 +234,9 @@ void TapeReader::read_inherited(EventBatch& batch, size_t max_events) {
   heap_given_ += count;
 }
 
-// From the numbers of this tape to those behind what was joined.
+// From the numbers of chunks to those behind what was joined, and without what was dropped.
 void TapeReader::shift(EventBatch& batch) const {
-  const uint64_t events = joined_blocks();
+  const uint64_t events = joined_blocks() - first_number_;
   batch.first_event = batch.events.empty() ? this->events() : batch.first_event + events;
   for (TimeSample& time : batch.times) time.event += events;
   if (batch.next_time) batch.next_time->event += events;

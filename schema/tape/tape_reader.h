@@ -77,8 +77,13 @@ class TapeReader {
   uint64_t own_events() const { return event_count_; }  // without what was joined
   // The heap with which the process began, as the tape says; nothing: it was empty.
   const std::optional<Inheritance>& inheritance() const { return inheritance_; }
-  // So many of the first calls hand out blocks that it inherited; joined_blocks() of these are of
-  // another tape.
+  // Calls before those of the tape, which has the last ones only.
+  uint64_t dropped_calls() const { return inheritance_ ? inheritance_->dropped : 0; }
+  // So many calls of the tape, as seek() counts them, come before the process made its next one
+  // after `made`; nothing: those were dropped.
+  std::optional<uint64_t> position_after(uint64_t made) const;
+  // So many of the first calls hand out blocks that it inherited, or that are of dropped calls;
+  // joined_blocks() of these are of another tape.
   uint64_t inherited_blocks() const;
   uint64_t joined_blocks() const { return heap_ == nullptr ? 0 : heap_->blocks.size(); }
   // One sentence on why the heap that it inherited is not known, or not in full; empty: it is, or
@@ -116,8 +121,9 @@ class TapeReader {
   base::Status load_header();
   base::Status load_summary();
   base::Status load_threads();
-  base::Status load_inheritance(Inherited inherited, int generation);
-  base::Status seek_own(uint64_t event);
+  base::Status load_inheritance();
+  void join_inheritance(int generation);
+  base::Status seek_own(uint64_t number);
   base::Status read_own(EventBatch& batch, size_t max_events);
   void read_inherited(EventBatch& batch, size_t max_events);
   void shift(EventBatch& batch) const;
@@ -137,6 +143,7 @@ class TapeReader {
   std::optional<uint64_t> cut_at_;
   std::vector<uint64_t> tail_words_;  // of the last chunk, if that is in parts
   uint64_t event_count_ = 0;
+  uint64_t first_number_ = 0;  // of the first call: chunks count those that were dropped
   std::optional<Inheritance> inheritance_;
   std::shared_ptr<const InheritedHeap> heap_;  // null: none was joined
   std::string inherited_problem_;

@@ -34,6 +34,12 @@ class TapeWriter : private ChunkSink {
   void add_inheritance(const Inheritance& inheritance) {
     output_.add_inheritance(inheritance, compressor_);
   }
+  // As TapeOutput has them.
+  void keep_last(const KeepLast& keep) { output_.keep_last(keep); }
+  base::Result<TapeSummary> write_copy(const std::string& path, const TapeSummary& summary) {
+    encoder_.flush();
+    return output_.write_copy(path, summary, compressor_);
+  }
   void save() { encoder_.save(); }
   void flush() { encoder_.flush(); }
   uint64_t events() const { return encoder_.events(); }

@@ -105,10 +105,12 @@ BENCHMARK(BM_EncodeRepetitive);
 BENCHMARK(BM_EncodeRedis);
 BENCHMARK(BM_EncodeCompiler);
 
-void write(benchmark::State& state, const std::vector<Event>& events) {
+void write(benchmark::State& state, const std::vector<Event>& events,
+           const std::optional<KeepLast>& keep = {}) {
   uint64_t bytes = 0;
   for (auto _ : state) {
     auto writer = TapeWriter::create("/dev/null", tests::sample_header());
+    if (keep) (*writer)->keep_last(*keep);
     (*writer)->encoder().append(events, nullptr);
     (void)(*writer)->finish({});
     bytes = (*writer)->bytes();
@@ -129,6 +131,15 @@ void BM_WriteRedis(benchmark::State& state) {
 void BM_WriteCompiler(benchmark::State& state) {
   write(state, events_of(kCompiler));
 }
+// A tape of the last calls only: each chunk that comes drops one.
+void BM_KeepLastRandom(benchmark::State& state) {
+  write(state, random_events(), KeepLast{.time_ns = 0});
+}
+void BM_KeepLastRepetitive(benchmark::State& state) {
+  write(state, repetitive_events(), KeepLast{.time_ns = 0});
+}
+BENCHMARK(BM_KeepLastRandom);
+BENCHMARK(BM_KeepLastRepetitive);
 BENCHMARK(BM_WriteRandom);
 BENCHMARK(BM_WriteRepetitive);
 BENCHMARK(BM_WriteRedis);

@@ -102,6 +102,32 @@ TEST_P(RecordKillsOfThreads, LoseNoCallOfTheProgram) {
   EXPECT_LE(own_calls(tape), calls() + static_cast<uint64_t>(GetParam()));
 }
 
+// The same, of a tape that has the last calls only.
+TEST_P(RecordKillsOfThreads, LoseNoneOfTheLastCalls) {
+  const auto record_until = [this](uint64_t calls, const Words& options) {
+    Command recorder({.words = endless(GetParam(), options)});
+    EXPECT_TRUE(wait_for_calls(calls));
+    EXPECT_EQ(kill(child_of(recorder.pid()), SIGKILL), 0);
+    EXPECT_EQ(recorder.wait().signal, SIGKILL);
+  };
+  record_until(10'000, {});
+  const Tape whole = read_tape();
+  const uint64_t others = whole.events.size() - own_calls(whole);
+  *shared_ = {};
+  constexpr uint64_t kMany = 1'500'000;
+  record_until(kMany + some_calls(), {"--keep-last", "1ms"});
+  EXPECT_TRUE(verifies());
+  const auto reader = schema::TapeReader::open(tape_path());
+  ASSERT_TRUE(reader.ok()) << reader.error().message;
+  EXPECT_GT(reader->dropped_calls(), 100'000u);
+  const Tape tape = read_tape();
+  EXPECT_EQ(tape.summary.end_reason, schema::EndReason::kSignalled);
+  const uint64_t kept = tape.events.size() - reader->inherited_blocks();
+  const uint64_t own = reader->dropped_calls() + kept - others;
+  EXPECT_GE(own, calls());
+  EXPECT_LE(own, calls() + static_cast<uint64_t>(GetParam()));
+}
+
 TEST_P(RecordKillsOfThreads, OfTheRecorderLeaveTheProgramUnharmed) {
   ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // so that the program becomes our child
   Command recorder({.words = endless(GetParam())});

@@ -106,7 +106,7 @@ class HandshakeServerTest : public testing::Test {
     descriptor_.reset(open(dir_.file("session").c_str(), O_RDWR | O_CLOEXEC));
   }
   void serve(const SessionFiles& files) {
-    services_->start({*server_, files, nobody, false, [this] { ++changes_; }, [] {}});
+    services_->start({*server_, files, nobody, {}, [this] { ++changes_; }, [] {}, [] {}});
   }
   SessionFiles files() { return {descriptor_.get(), descriptor_.get(), session_.pools()}; }
   void serve() { serve(files()); }
@@ -625,7 +625,7 @@ class StrangersSession {
     const auto server = std::move(*HandshakeServer::open());
     const auto services = std::move(*ServiceThread::open());
     const auto memory = std::move(*SessionMemory::create({}));
-    services->start({*server, memory->files(), nobody, false, [] {}, [] {}});
+    services->start({*server, memory->files(), nobody, {}, [] {}, [] {}, [] {}});
     const std::string& text = server->session_value();
     if (write(value, text.data(), text.size()) != static_cast<ssize_t>(text.size())) return 91;
     char byte;

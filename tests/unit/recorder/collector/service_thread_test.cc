@@ -20,9 +20,10 @@ class ServiceThreadTest : public testing::Test {
     services_->start({*server_,
                       {-1, -1, session_.pools()},
                       target_,
-                      false,
+                      {.flush = SIGUSR2},
                       [this] { ++changes_; },
-                      [this] { ++interrupts_; }});
+                      [this] { ++interrupts_; },
+                      [this] { ++flushes_; }});
   }
 
   tests::FakeSession session_;
@@ -30,6 +31,7 @@ class ServiceThreadTest : public testing::Test {
   std::atomic<int> target_{0};
   std::atomic<int> changes_{0};
   std::atomic<int> interrupts_{0};
+  std::atomic<int> flushes_{0};
   std::unique_ptr<HandshakeServer> server_ = std::move(*HandshakeServer::open());
   std::unique_ptr<ServiceThread> services_ = std::move(*ServiceThread::open());
 };
@@ -47,6 +49,15 @@ TEST_F(ServiceThreadTest, ForwardsSignalsToTheTarget) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFSIGNALED(status));
   EXPECT_EQ(WTERMSIG(status), SIGUSR1);
+}
+
+TEST_F(ServiceThreadTest, ReportsTheSignalThatAsksForTheCalls) {
+  start(SignalForwarder::kNobody);
+  kill(getpid(), SIGUSR1);
+  kill(getpid(), SIGUSR2);
+  EXPECT_TRUE(tests::wait_until([this] { return flushes_ > 0; }));
+  EXPECT_EQ(flushes_, 1);
+  EXPECT_EQ(interrupts_, 0);
 }
 
 TEST_F(ServiceThreadTest, ReportsTheEndOfAChild) {

@@ -58,20 +58,34 @@ TEST_F(SignalForwarderTest, KeepsTheEndsOfChildrenToItself) {
 TEST_F(SignalForwarderTest, KeepsInterruptsForWhomTheyEndTheRecording) {
   kill(getpid(), SIGINT);
   kill(getpid(), SIGTERM);
-  EXPECT_TRUE(forwarder_.forward_to(target_, true));
+  EXPECT_TRUE(forwarder_.forward_to(target_, {.interrupts = true}).end);
   EXPECT_TRUE(target_got(SIGTERM));
   EXPECT_FALSE(target_got(SIGINT));
   kill(getpid(), SIGINT);
-  EXPECT_FALSE(forwarder_.forward_to(target_));
+  EXPECT_FALSE(forwarder_.forward_to(target_).end);
   EXPECT_TRUE(target_got(SIGINT));
+}
+
+TEST_F(SignalForwarderTest, KeepsTheSignalThatAsksForTheCalls) {
+  const OurSignals ours{.flush = SIGUSR2};
+  for (const int target : {target_, 0, SignalForwarder::kNobody}) {
+    kill(getpid(), SIGUSR2);
+    const AskedBySignal asked = forwarder_.forward_to(target, ours);
+    EXPECT_TRUE(asked.flush);
+    EXPECT_FALSE(asked.end);
+  }
+  EXPECT_FALSE(target_got(SIGUSR2));
+  kill(getpid(), SIGUSR2);
+  EXPECT_FALSE(forwarder_.forward_to(target_).flush);
+  EXPECT_TRUE(target_got(SIGUSR2));
 }
 
 TEST_F(SignalForwarderTest, EndsTheRecordingWithoutATarget) {
   kill(getpid(), SIGUSR1);
   kill(getpid(), SIGCHLD);
-  EXPECT_FALSE(forwarder_.forward_to(0));
+  EXPECT_FALSE(forwarder_.forward_to(0).end);
   kill(getpid(), SIGHUP);
-  EXPECT_TRUE(forwarder_.forward_to(0));
+  EXPECT_TRUE(forwarder_.forward_to(0).end);
 }
 
 TEST_F(SignalForwarderTest, DropsSignalsWithoutATarget) {

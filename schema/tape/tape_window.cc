@@ -1,0 +1,169 @@
+#include "schema/tape/tape_window.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "schema/tape/chunk_sink.h"
+#include "schema/tape/steering_op.h"
+#include "schema/tape/tape_encoder.h"
+
+namespace heaptape::schema {
+namespace {
+
+constexpr size_t kBatchEvents = 4096;
+// On a tape, compressed: an allocation with its size, address and thread, and its stack.
+constexpr uint64_t kBytesOfBlock = 12;
+constexpr uint64_t kBytesOfStack = 4;
+constexpr uint64_t kBytesOfFrame = 8;
+// A header, a summary, an index.
+constexpr uint64_t kBytesOfRest = 16 << 10;
+
+class ChunkList : public ChunkSink {
+ public:
+  EventColumns write(EventColumns chunk) override {
+    chunks.push_back(std::move(chunk));
+    return {};
+  }
+  void save(EventPart) override {}
+  std::optional<SizeClasses> size_classes(uint64_t) const override { return SizeClasses::kChunks; }
+
+  std::vector<EventColumns> chunks;
+};
+
+// The later one takes the place of the other.
+bool is_same_setting(const SteeringCall& a, const SteeringCall& b) {
+  return a.op == b.op && (steering_info(a.op).arguments < 2 || a.first == b.first) &&
+         (!is_of_a_thread(a.op) || a.thread == b.thread);
+}
+
+// All of them, since later chunks count them.
+void add_frames(const Stacks& stacks, TapeEncoder& encoder) {
+  auto mapping = stacks.mappings().begin();
+  const auto add_mappings_up_to = [&](FrameNumber frames) {
+    for (; mapping != stacks.mappings().end() && mapping->frames <= frames; ++mapping) {
+      encoder.add_mapping(*mapping);
+    }
+  };
+  for (FrameNumber number = 1; number < stacks.limit(); ++number) {
+    add_mappings_up_to(number - 1);
+    const Frame* const frame = stacks.find(number);
+    encoder.add_frame(frame == nullptr ? Frame() : *frame);
+  }
+  add_mappings_up_to(kMostFrames);
+}
+
+}  // namespace
+
+void ChunkCounts::add(const EventColumns& chunk) {
+  for (const uint8_t op : chunk.ops.bytes()) ++ops[op];
+  events += chunk.count;
+  threads = std::max(threads, uint64_t{chunk.thread_limit});
+  failed += chunk.failed;
+  for (const ProcessSample& sample : chunk.samples) add(sample);
+}
+
+void ChunkCounts::add(const ChunkCounts& other) {
+  for (size_t op = 0; op < ops.size(); ++op) ops[op] += other.ops[op];
+  events += other.events;
+  threads = std::max(threads, other.threads);
+  failed += other.failed;
+  if (other.largest_sample) add(*other.largest_sample);
+}
+
+void ChunkCounts::add(const ProcessSample& sample) {
+  const uint64_t peak_bytes =
+      std::max(largest_sample ? largest_sample->parts.peak_bytes : 0, sample.parts.peak_bytes);
+  if (!largest_sample || sample.resident_bytes > largest_sample->resident_bytes) {
+    largest_sample = sample.without_regions();
+  }
+  largest_sample->parts.peak_bytes = peak_bytes;
+}
+
+base::Status TapeWindow::add(Chunk chunk) {
+  const uint64_t now_ns = chunk.end_ns;
+  chunk_bytes_ += kChunkHeaderBytes + chunk.frame.size();
+  chunks_.push_back(std::move(chunk));
+  while (is_too_large()) HEAPTAPE_RETURN_IF_ERROR(drop_oldest());
+  return drop_older(now_ns);
+}
+
+base::Status TapeWindow::set_bytes(uint64_t bytes) {
+  keep_.bytes = bytes;
+  while (is_too_large()) HEAPTAPE_RETURN_IF_ERROR(drop_oldest());
+  return {};
+}
+
+base::Status TapeWindow::drop_older(uint64_t now_ns) {
+  while (chunks_.size() > 1 && now_ns - std::min(now_ns, chunks_.front().end_ns) > keep_.time_ns) {
+    HEAPTAPE_RETURN_IF_ERROR(drop_oldest());
+  }
+  return {};
+}
+
+uint64_t TapeWindow::bytes() const {
+  const uint64_t of_block = kBytesOfBlock + (has_stacks_ ? kBytesOfStack : 0);
+  return chunk_bytes_ + live_.count() * of_block + (stacks_.limit() - 1) * kBytesOfFrame +
+         mapping_bytes_ + kBytesOfRest;
+}
+
+base::Status TapeWindow::drop_oldest() {
+  const Chunk chunk = std::move(chunks_.front());
+  chunks_.pop_front();
+  chunk_bytes_ -= kChunkHeaderBytes + chunk.frame.size();
+  HEAPTAPE_ASSIGN_OR_RETURN(auto words, decompress_frame(chunk.frame));
+  EventDecoder decoder;
+  HEAPTAPE_RETURN_IF_ERROR(decoder.load(std::move(words)));
+  std::vector<Event> events(kBatchEvents);
+  std::vector<FrameNumber> stacks(decoder.has_stacks() ? kBatchEvents : 0);
+  for (;;) {
+    HEAPTAPE_ASSIGN_OR_RETURN(const size_t count, decoder.read(events));
+    if (count == 0) break;
+    const auto read = std::span(events).first(count);
+    if (decoder.has_stacks()) {
+      HEAPTAPE_RETURN_IF_ERROR(decoder.read_stacks(read, std::span(stacks).first(count)));
+    }
+    for (size_t i = 0; i < count; ++i) {
+      live_.add(read[i], stacks.empty() ? 0 : stacks[i], ++dropped_);
+    }
+  }
+  has_stacks_ |= decoder.has_stacks();
+  stacks_.add_frames(decoder.first_frame(), decoder.frames());
+  for (const CodeMapping& mapping : decoder.mappings()) {
+    mapping_bytes_ += mapping.path.size() + mapping.build_id.size() + mapping.function.size();
+    stacks_.add_mapping(mapping);
+  }
+  for (const SteeringCall& call : decoder.steering()) {
+    if (steering_info(call.op).effect != SteeringEffect::kLasting) continue;
+    std::erase_if(settings_, [&](const SteeringCall& old) { return is_same_setting(old, call); });
+    settings_.push_back(call);
+  }
+  for (const ThreadEnd& end : decoder.ends()) ended_threads_.push_back(end.thread);
+  if (!decoder.times().empty()) time_ns_ = decoder.times().back().time_ns;
+  return {};
+}
+
+TapeWindow::Beginning TapeWindow::beginning() const {
+  ChunkList list;
+  TapeEncoder encoder(list);
+  if (has_stacks_) encoder.set_has_stacks();
+  add_frames(stacks_, encoder);
+  if (time_ns_) encoder.add_time(*time_ns_);
+  for (const SteeringCall& call : settings_) encoder.add_steering(call);
+  Beginning beginning;
+  std::unordered_set<uint32_t> threads;
+  for (const LiveBlock& block : live_.list()) {
+    encoder.append(block.birth, block.stack);
+    ++beginning.blocks;
+    threads.insert(block.birth.thread);
+  }
+  for (const uint32_t thread : ended_threads_) {
+    if (threads.contains(thread)) encoder.add_end(thread);
+  }
+  encoder.flush();
+  beginning.chunks = std::move(list.chunks);
+  for (EventColumns& chunk : beginning.chunks) chunk.first_event += dropped_ - beginning.blocks;
+  return beginning;
+}
+
+}  // namespace heaptape::schema
