@@ -121,8 +121,12 @@ recorder::FlushAt parse_flush_at(const std::string& text) {
     if (percent && *percent >= 1 && *percent <= 100) {
       return {.share = static_cast<double>(*percent) / 100};
     }
-  } else if (const auto bytes = base::parse_quantity(text); bytes && *bytes != 0) {
-    return {.bytes = *bytes};
+  } else if (const auto bytes = base::parse_quantity(text)) {
+    if (*bytes >= uint64_t{1} << 20) return {.bytes = *bytes};
+    throw CLI::ValidationError("--flush-at",
+                               "'" + text +
+                                   "' is less than any program has: for a part of "
+                                   "the memory limit, type a percentage, such as 90%");
   }
   throw CLI::ValidationError("--flush-at",
                              "'" + text +

@@ -254,7 +254,8 @@ Result<TapeSummary> scrub(const ScrubOptions& options, Console& console) {
       auto writer, schema::TapeWriter::create(options.output, scrubber.header(tape.header())));
   const std::vector<schema::LiveBlock> held = survey.held();
   if (const uint64_t blocks = held.size() + begins_with(tape, options); blocks != 0) {
-    writer->add_inheritance({.tape = "", .blocks = blocks});
+    const uint64_t dropped = options.from == 1 ? tape.dropped_calls() : 0;
+    writer->add_inheritance({.tape = "", .blocks = blocks, .dropped = dropped});
   } else if (!tape.inherited_problem().empty()) {
     writer->add_inheritance({});
   }

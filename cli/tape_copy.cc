@@ -9,8 +9,13 @@
 namespace heaptape::cli {
 namespace {
 
-// Blocks that were joined are on the copy.
+// Blocks that were joined are on the copy. It numbers its calls from the first one.
 std::optional<schema::Inheritance> inheritance_of_copy(const schema::TapeReader& tape) {
+  if (tape.dropped_calls() != 0) {
+    schema::Inheritance same = *tape.inheritance();
+    same.first_number = 0;
+    return same;
+  }
   if (tape.inherited_blocks() == 0) return tape.inheritance();
   return schema::Inheritance{.tape = "", .blocks = tape.inherited_blocks()};
 }

@@ -167,6 +167,7 @@ void Collector::begin_rounds(uint64_t cut) {
     request.cut = cut;
     request.now_ns = round_ns_;
     if (request.verb != ControlVerb::kFlush || !options_.keep_last) continue;
+    if (!is_of_this_recording(request)) continue;
     if (!std::exchange(copies, true)) copies_ = free_copy_number(options_.tape_path, copies_ + 1);
     request.number = copies_;
   }
@@ -204,7 +205,7 @@ void Collector::answer_requests() {
 bool Collector::answer(ControlRequest& request) {
   RecordedProcess* const process = table_.find_pid(request.pid);
   const bool is_mark = request.verb == ControlVerb::kMark;
-  request.is_of_this_recording |= process != nullptr;
+  request.is_of_this_recording = is_of_this_recording(request);
   if (request.verb == ControlVerb::kStatus && request.is_of_this_recording) {
     reply(request, ControlOutcome::kDone, totals());
     return true;
@@ -229,11 +230,11 @@ bool Collector::answer(ControlRequest& request) {
     if (!stop_) stop_ = announces_end_ ? RecordingEnd::kOfProgram : RecordingEnd::kRequest;
     stops_.push_back(std::move(request));
   } else if (request.verb == ControlVerb::kFlush) {
-    const Flushed flushed = flush(request);
-    if (flushed == Flushed::kNotYet) return false;
+    const auto saved = table_.save_up_to(request.cut, request.number);
+    if (saved == RecordedProcess::Saved::kNotYet) return false;
+    const bool has_failed = saved == RecordedProcess::Saved::kFailed;
     const schema::Mark number{request.number, 0, {}};
-    reply(request, flushed == Flushed::kYes ? ControlOutcome::kDone : ControlOutcome::kFailed,
-          totals(), &number);
+    reply(request, has_failed ? ControlOutcome::kFailed : ControlOutcome::kDone, totals(), &number);
   }
   return true;
 }
@@ -255,16 +256,6 @@ void Collector::answer_rest(ControlOutcome outcome) {
     }
   }
   requests_.clear();
-}
-
-// Whether all that was called up to request.cut is in the files, also of processes that have ended.
-Collector::Flushed Collector::flush(const ControlRequest& request) {
-  bool is_done = table_.all_ended_are_written();
-  for (const auto& [slot, process] : table_.processes()) {
-    is_done &= table_.save_up_to(*process, request.cut, request.number);
-    if (process->tape().has_failed()) return Flushed::kFailed;
-  }
-  return is_done ? Flushed::kYes : Flushed::kNotYet;
 }
 
 RecordingTotals Collector::totals() const {
@@ -305,9 +296,14 @@ void Collector::flush() {
   wake();
 }
 
-// Without anybody who waits for an answer.
+bool Collector::is_of_this_recording(const ControlRequest& request) {
+  return request.is_of_this_recording || table_.find_pid(request.pid) != nullptr;
+}
+
+// Without anybody who waits for an answer. One at a time: signals may come in floods.
 void Collector::request_flush() {
-  if (awaits_start()) return;
+  const auto is_ours = [](const ControlRequest& request) { return !request.connection; };
+  if (awaits_start() || std::ranges::any_of(requests_, is_ours)) return;
   requests_.push_back({{}, ControlVerb::kFlush, 0, true});
 }
 
@@ -402,6 +398,7 @@ void Collector::sweep_if_due(uint64_t now_ns) {
   const bool is_due = now_ns >= next_sweep_ns_;
   if (!is_due && !wanted) return;
   if (is_due) {  // also if a ring is always wanted, as a hostile process can pretend
+    table_.share_window();
     pools_.look(kPoolPlaces / 8);
     next_sweep_ns_ = now_ns + kSweepEveryNs;
   }

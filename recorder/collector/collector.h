@@ -166,8 +166,7 @@ class Collector {
   void answer_requests();
   bool answer(ControlRequest& request);
   void answer_rest(ControlOutcome outcome);
-  enum class Flushed : uint8_t { kNotYet, kYes, kFailed };
-  Flushed flush(const ControlRequest& request);
+  bool is_of_this_recording(const ControlRequest& request);
   void request_flush();
   void watch_memory(uint64_t now_ns);
   RecordingTotals totals() const;

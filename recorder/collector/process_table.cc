@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <filesystem>
 
 #include "base/clock.h"
@@ -46,6 +45,8 @@ schema::StackRecording stack_recording(const Board& board) {
 
 // Of a slow program, the time that is kept is in so many chunks: it is that much longer at most.
 constexpr uint64_t kChunksOfTime = 8;
+// Of the bytes that are kept, what goes to headers, summaries and indices.
+constexpr uint64_t kPartForEnds = 32;
 
 // How many ended processes are remembered for children that have not joined yet.
 constexpr size_t kMostEstates = 256;
@@ -278,18 +279,37 @@ void ProcessTable::adopt_process(const Claim& claim) {
   const bool waits = process->merge().awaits_inheritance();
   if (forked && !waits) inherit_estate(*process, claim.parent_serial, claim.fork);
   processes_.emplace(claim.slot, std::move(process));
-  share_window();
 }
 
-// Each tape has its part of what may be kept; it changes only with the next power of two.
+// Those that have less than an equal share keep what they have, and the others share the rest: as
+// water fills vessels of one bottom.
 void ProcessTable::share_window() {
   if (!keep_ || keep_->bytes == UINT64_MAX) return;
-  const uint64_t sharers = std::bit_ceil(std::max<uint64_t>(1, processes_.size()));
-  if (sharers == window_sharers_) return;
-  window_sharers_ = sharers;
-  const uint64_t bytes = keep_->bytes / sharers;
-  writers_.keep_last({.bytes = bytes, .time_ns = keep_->time_ns});
-  for (const auto& [slot, process] : processes_) process->tape().set_window_bytes(bytes);
+  std::vector<uint64_t> kept;
+  for (const auto& [slot, process] : processes_) kept.push_back(process->tape().kept_bytes());
+  std::ranges::sort(kept);
+  uint64_t left = keep_->bytes - keep_->bytes / kPartForEnds;
+  size_t sharers = std::max<size_t>(1, kept.size());
+  // The one that has most may always have more.
+  for (size_t i = 0; i + 1 < kept.size() && kept[i] < left / sharers; ++i, --sharers) {
+    left -= kept[i];
+  }
+  writers_.set_window_bytes(left / sharers);
+  for (const auto& [slot, process] : processes_) {
+    if (process->tape().kept_bytes() > left / sharers) process->tape().trim();
+  }
+}
+
+RecordedProcess::Saved ProcessTable::save_up_to(uint64_t cut, uint64_t number) {
+  using Saved = RecordedProcess::Saved;
+  bool is_done = writers_.all_finished_are_written();
+  bool has_failed = false;
+  for (const auto& [slot, process] : processes_) {
+    const Saved saved = process->save_up_to(cut, number, start_ns_);
+    is_done &= saved != Saved::kNotYet;
+    has_failed |= saved == Saved::kFailed;
+  }
+  return !is_done ? Saved::kNotYet : has_failed ? Saved::kFailed : Saved::kYes;
 }
 
 // Two processes that say they have one pid did not have it at the same time: the owner of an
@@ -372,7 +392,6 @@ void ProcessTable::forget(SlotId slot) {
   const auto pid = slot_of_pid_.find(traits.identity.pid);
   if (pid != slot_of_pid_.end() && pid->second == slot) slot_of_pid_.erase(pid);
   processes_.erase(slot);
-  share_window();
 }
 
 void ProcessTable::free_slot(const Pool& pool, uint32_t index) {
@@ -446,12 +465,13 @@ void ProcessTable::wait_for_tapes() {
     entry.ended = schema::describe(tape.summary->end_reason);
     entry.largest_sample = tape.summary->largest_sample;
     if (tape.summary->end_reason != schema::EndReason::kDiskFull) continue;
-    cut_short.push_back("the disk is full: '" + tape.path + "' holds the first " +
-                        std::to_string(entry.events) + " events, " +
-                        std::to_string(entry.lost_events) + " are lost");
+    cut_short.push_back("the disk is full: '" + tape.path + "' holds " +
+                        (keep_ ? "the last " : "the first ") + std::to_string(entry.events) +
+                        " events, " + std::to_string(entry.lost_events) + " are lost");
   }
   note_failures(unwritten);
   note_failures(cut_short);
+  note_failures(writers_.take_copy_failures());
 }
 
 std::vector<SlotId> ProcessTable::find_gone() {

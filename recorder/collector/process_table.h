@@ -89,10 +89,10 @@ class ProcessTable {
     keep_ = keep;
     writers_.keep_last(keep);
   }
-  // All calls of the processes of now are in files; see RecordedProcess::save_up_to().
-  bool save_up_to(RecordedProcess& process, uint64_t cut, uint64_t number) const {
-    return process.save_up_to(cut, number, start_ns_);
-  }
+  // As RecordedProcess has it, of all, also of those that have ended.
+  RecordedProcess::Saved save_up_to(uint64_t cut, uint64_t number);
+  // From time to time: shares out what may be kept.
+  void share_window();
   // From now on, before the first process, the live sizes of each are counted.
   void count_sizes() { counts_sizes_ = true; }
   // Of the processes whose tapes are finished, or about to be.
@@ -100,7 +100,6 @@ class ProcessTable {
   // As TapeWriters has them.
   std::vector<pthread_t> writer_threads() { return writers_.threads(); }
   WrittenSoFar written() const { return writers_.written(); }
-  bool all_ended_are_written() const { return writers_.all_finished_are_written(); }
 
   // Waits until every finished tape is in its file, and completes manifest() and failures().
   void wait_for_tapes();
@@ -145,7 +144,6 @@ class ProcessTable {
   static void bequeath(RecordedProcess& parent, RecordedProcess& child, uint32_t fork);
   void leave_estate(const RecordedProcess& process);
   void inherit_estate(RecordedProcess& child, uint64_t parent_serial, uint32_t fork) const;
-  void share_window();
   ProcessIdentity identify(const Claim& claim);
   std::unique_ptr<TapeStream> create_tape(const Claim& claim,
                                           const RecordedProcess::Traits& traits);
@@ -179,7 +177,6 @@ class ProcessTable {
   std::deque<Estate> estates_;  // the last ones
   std::unique_ptr<base::OutputFile> first_file_;
   std::optional<schema::KeepLast> keep_;  // nothing: whole tapes
-  uint64_t window_sharers_ = 1;
   bool counts_sizes_ = false;
   bool has_ended_ = false;  // a process, since the pools were looked through
   ProcessTotals ended_;

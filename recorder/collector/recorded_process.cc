@@ -129,21 +129,23 @@ void RecordedProcess::save_if_due(uint64_t now_ns) {
   next_save_ns_ = 0;
 }
 
-bool RecordedProcess::save_up_to(uint64_t cut, uint64_t number, uint64_t start_ns) {
+RecordedProcess::Saved RecordedProcess::save_up_to(uint64_t cut, uint64_t number,
+                                                   uint64_t start_ns) {
   if (saved_cut_ < cut) {
-    if (is_held_up_ || !merge_->has_written_up_to(cut)) return false;
+    if (is_held_up_ || !merge_->has_written_up_to(cut)) return Saved::kNotYet;
     if (tape_->keeps_last()) {
       schema::TapeSummary so_far = summary(start_ns);
       so_far.end_reason = schema::EndReason::kRecordingStopped;
       so_far.end_status = -1;
       tape_->write_copy(copy_path(traits_.tape_path, number), so_far);
     } else if (!tape_->save()) {
-      return false;
+      return Saved::kNotYet;
     }
     saved_cut_ = cut;
     save_job_ = tape_->jobs();
   }
-  return tape_->jobs_done() >= save_job_;
+  if (tape_->jobs_done() < save_job_) return Saved::kNotYet;
+  return tape_->has_failed() ? Saved::kFailed : Saved::kYes;
 }
 
 schema::TapeSummary RecordedProcess::summary(uint64_t start_ns) const {

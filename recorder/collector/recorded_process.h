@@ -92,7 +92,8 @@ class RecordedProcess {
   void save_if_due(uint64_t now_ns);
   // Whether all calls up to `cut`, that of a round, are in the file. If not, sees to it: ask again.
   // If only the last calls are kept, the file is a tape of its own, the copy `number`.
-  bool save_up_to(uint64_t cut, uint64_t number, uint64_t start_ns);
+  enum class Saved : uint8_t { kNotYet, kYes, kFailed };
+  Saved save_up_to(uint64_t cut, uint64_t number, uint64_t start_ns);
   // All but how it ended, of a recording that began at `start_ns`.
   schema::TapeSummary summary(uint64_t start_ns) const;
   // Asks `reader` when it is time for a sample, and takes it once it is there: neither waits.

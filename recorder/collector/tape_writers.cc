@@ -58,6 +58,11 @@ std::vector<WrittenTape> TapeWriters::wait() {
   return std::exchange(written_, {});
 }
 
+std::vector<std::string> TapeWriters::take_copy_failures() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(copy_failures_, {});
+}
+
 void TapeWriters::run() {
   schema::FrameCompressor compressor;
   std::unique_lock lock(mutex_);
@@ -80,18 +85,19 @@ void TapeWriters::run() {
 void TapeWriters::work_and_count(Tape& tape, Job& job, schema::FrameCompressor& compressor) {
   const uint64_t bytes = tape.output.bytes();
   const uint64_t calls = tape.output.events();
+  if (keep_) tape.output.set_window_bytes(window_bytes_.load());
   work(tape, job, compressor);
+  if (keep_) tape.kept_bytes = tape.output.bytes();
   written_bytes_ += tape.output.bytes() - bytes;  // may be fewer: then it wraps around
   written_calls_ += tape.output.events() - calls;
 }
 
 void TapeWriters::work(Tape& tape, Job& job, schema::FrameCompressor& compressor) {
   if (auto* chunk = std::get_if<schema::EventColumns>(&job)) {
-    const uint64_t before = tape.output.bytes();
     tape.output.write(*chunk, compressor);
     tape.has_failed = !tape.output.status().ok();
     if (chunk->effort == schema::Effort::kFull) {
-      tape.effort_pays = tape.output.bytes() - before < chunk->count;  // a byte for each call
+      tape.effort_pays = tape.output.last_chunk_bytes() < chunk->count;  // a byte for each call
     }
     --tape.chunks_waiting;
     ++tape.jobs_done;
@@ -101,11 +107,13 @@ void TapeWriters::work(Tape& tape, Job& job, schema::FrameCompressor& compressor
     tape.has_failed = !tape.output.status().ok();
     --tape.parts_waiting;
     ++tape.jobs_done;
-  } else if (const auto* const window = std::get_if<WindowBytes>(&job)) {
-    tape.output.set_window_bytes(window->bytes);
   } else if (const auto* const copy = std::get_if<Copy>(&job)) {
     const auto summary = tape.output.write_copy(copy->path, copy->summary, compressor);
-    tape.copy_has_failed = !summary.ok() || summary->end_reason == schema::EndReason::kDiskFull;
+    tape.copy_has_failed = !summary.ok();
+    if (!summary.ok()) {
+      const std::lock_guard lock(mutex_);
+      copy_failures_.push_back(summary.error().message);
+    }
     ++tape.jobs_done;
   } else if (auto* const begin = std::get_if<Open>(&job)) {
     // Whoever writes the first chunk meets the same error, and counts what it costs.
@@ -165,8 +173,8 @@ bool TapeStream::is_behind() const {
   return tape_->chunks_waiting.load(std::memory_order_relaxed) >= kMaxChunksWaiting;
 }
 
-void TapeStream::set_window_bytes(uint64_t bytes) {
-  writers_.post(tape_, TapeWriters::WindowBytes{bytes});
+void TapeStream::trim() {
+  writers_.post(tape_, TapeWriters::Trim());
 }
 
 void TapeStream::write_copy(std::string path, const schema::TapeSummary& summary) {

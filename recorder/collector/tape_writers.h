@@ -50,9 +50,17 @@ class TapeWriters {
   // the last call, in no order.
   std::vector<WrittenTape> wait();
 
-  // Each tape from now on has the last calls only, and as many bytes as were set last.
-  void keep_last(const schema::KeepLast& keep) { keep_ = keep; }
+  // Each tape from now on has the last calls only.
+  void keep_last(const schema::KeepLast& keep) {
+    keep_ = keep;
+    window_bytes_ = keep.bytes;
+  }
   const std::optional<schema::KeepLast>& kept() const { return keep_; }
+  // How much of each tape is kept from its next chunk on.
+  void set_window_bytes(uint64_t bytes) { window_bytes_ = bytes; }
+  uint64_t window_bytes() const { return window_bytes_.load(); }
+  // What failed of the copies since the last call, one sentence each.
+  std::vector<std::string> take_copy_failures();
 
   // They live as long as this does.
   std::vector<pthread_t> threads();
@@ -69,9 +77,7 @@ class TapeWriters {
     std::unique_ptr<base::OutputFile> made;
   };
   // Both where only the last calls are kept.
-  struct WindowBytes {
-    uint64_t bytes;
-  };
+  struct Trim {};
   struct Copy {
     std::string path;
     schema::TapeSummary summary;
@@ -83,8 +89,8 @@ class TapeWriters {
     std::shared_ptr<CodeNames> names;  // may be null
     schema::FrameNumber frames;        // on the tape
   };
-  using Job = std::variant<Open, schema::Inheritance, schema::EventColumns, schema::EventPart,
-                           WindowBytes, Copy, Finish>;
+  using Job = std::variant<Open, schema::Inheritance, schema::EventColumns, schema::EventPart, Trim,
+                           Copy, Finish>;
 
   struct Tape {
     Tape(std::string path, schema::TapeHeader header)
@@ -96,6 +102,7 @@ class TapeWriters {
     std::atomic<uint64_t> jobs_done{0};
     std::atomic<bool> has_failed{false};
     std::atomic<bool> copy_has_failed{false};  // the last one
+    std::atomic<uint64_t> kept_bytes{0};
     std::atomic<uint32_t> chunks_waiting{0};
     std::atomic<uint32_t> parts_waiting{0};
     std::atomic<bool> effort_pays{false};
@@ -110,7 +117,8 @@ class TapeWriters {
   void keep_spare(schema::EventColumns columns);
 
   std::optional<schema::KeepLast> keep_;  // nothing: whole tapes
-  std::mutex mutex_;                      // of everything below and of Tape::jobs, is_scheduled
+  std::atomic<uint64_t> window_bytes_{UINT64_MAX};
+  std::mutex mutex_;  // of everything below and of Tape::jobs, is_scheduled
   std::condition_variable work_came_;
   std::condition_variable all_done_;
   std::list<std::shared_ptr<Tape>> ready_;  // tapes with jobs that no thread works on
@@ -118,6 +126,7 @@ class TapeWriters {
   bool stopping_ = false;
   std::vector<schema::EventColumns> spares_;
   std::vector<WrittenTape> written_;
+  std::vector<std::string> copy_failures_;
   std::atomic<uint64_t> written_bytes_{0};
   std::atomic<uint64_t> written_calls_{0};
   std::atomic<uint64_t> finishes_waiting_{0};
@@ -146,7 +155,9 @@ class TapeStream : private schema::ChunkSink {
   bool save();
   // Whether the tape has the last calls only. Then save() makes a chunk, to be dropped in time.
   bool keeps_last() const { return keeps_last_; }
-  void set_window_bytes(uint64_t bytes);
+  uint64_t kept_bytes() const { return tape_->kept_bytes.load(); }
+  // To TapeWriters::window_bytes(), though no chunk comes.
+  void trim();
   // The tape as it would be if it ended here, to a file of its own.
   void write_copy(std::string path, const schema::TapeSummary& summary);
   // Not all that was handed over could be written, or not the last copy.

@@ -238,6 +238,7 @@ base::Result<std::vector<uint64_t>> encode(const Inheritance& inheritance) {
     out.setThread(inheritance.thread);
     out.setBlocks(inheritance.blocks);
     out.setDropped(inheritance.dropped);
+    out.setFirstEvent(inheritance.first_number);
   });
 }
 
@@ -248,7 +249,8 @@ base::Result<Inheritance> decode_inheritance(std::span<const uint64_t> words) {
                     const auto in = reader.root<wire::Inheritance>();
                     return Inheritance{as_string(in.getTape()), in.getStartUnixNs(),
                                        in.getEvents(),          in.getThread(),
-                                       in.getBlocks(),          in.getDropped()};
+                                       in.getBlocks(),          in.getDropped(),
+                                       in.getFirstEvent()};
                   });
 }
 

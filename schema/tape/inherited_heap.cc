@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iterator>
 #include <string>
+#include <string_view>
 
 #include "base/display_text.h"
 #include "schema/tape/live_blocks.h"
@@ -26,11 +27,20 @@ bool has_other_numbers(const TapeReader& tape) {
          tape.summary()->losses.lost_events != 0;
 }
 
+// NAME.flush-3.tape of a child goes with the parent's of that number.
+std::string copy_beside(const std::string& path, const std::string& parents) {
+  constexpr std::string_view kEnd = ".tape";
+  const size_t suffix = path.rfind(".flush-");
+  if (suffix == std::string::npos || path.find('/', suffix) != std::string::npos) return parents;
+  return parents.substr(0, parents.size() - (parents.ends_with(kEnd) ? kEnd.size() : 0)) +
+         path.substr(suffix);
+}
+
 // While its process is recorded, a tape has another name.
 base::Result<TapeReader> open_parents(const std::string& path, const Inheritance& inheritance,
                                       int generation) {
   const std::string whole = (std::filesystem::path(path).parent_path() / inheritance.tape).string();
-  for (const std::string& name : {whole, whole + ".partial"}) {
+  for (const std::string& name : {copy_beside(path, whole), whole, whole + ".partial"}) {
     const auto found = TapeReader::open(name, OnDamage::kSkip, Inherited::kLeaveOut);
     if (!found.ok() || found->header().start_unix_ns != inheritance.start_unix_ns) continue;
     if (has_other_numbers(*found)) return no_heap(inheritance, "was repaired and lacks calls");

@@ -182,7 +182,8 @@ struct Inheritance {
   events @2 :UInt64;       # calls on that tape before the fork
   blocks @3 :UInt64;       # so many of the first calls of this tape hand out blocks of before it
   thread @4 :UInt32;       # that forked, as that tape numbers it: the first one of this process
-  dropped @5 :UInt64;      # calls before `blocks` were dropped: the next one has this number + 1
+  dropped @5 :UInt64;      # calls of the process that came before those kept; `blocks` are live
+  firstEvent @6 :UInt64;   # of the tape, as its chunks number events
 }
 
 struct IndexEntry {

@@ -1,7 +1,6 @@
 // What a tape says about itself: its header (written first) and its summary (written last).
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -110,9 +109,8 @@ struct Inheritance {
   // Calls that were dropped, of which `blocks` are live: the call behind those blocks is the next
   // one. What else the process inherited is then not known.
   uint64_t dropped = 0;
+  uint64_t first_number = 0;  // of the first call of the tape, as its chunks have it
 
-  // As chunks number it, the first call of the tape.
-  uint64_t first_number() const { return dropped - std::min(dropped, blocks); }
   bool operator==(const Inheritance&) const = default;
 };
 

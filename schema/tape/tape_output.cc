@@ -103,6 +103,7 @@ base::Status TapeOutput::write_chunk(const EventColumns& chunk, FrameCompressor&
 
 base::Status TapeOutput::put_events(const EventColumns& chunk, std::span<const uint8_t> frame) {
   const ChunkHeader header{ChunkKind::kEvents, 0, chunk.count, chunk.first_event, 0};
+  last_chunk_bytes_ = frame.size();
   if (window_) {
     TapeWindow::Chunk kept{header, {frame.begin(), frame.end()}, {}, base::monotonic_ns()};
     kept.counts.add(chunk);
@@ -120,14 +121,21 @@ void TapeOutput::set_window_bytes(uint64_t bytes) {
   if (status_.ok()) status_ = dropped;
 }
 
+base::Status TapeOutput::reserve_for(const TapeWindow& window) {
+  return file_ ? file_->reserve(window.bytes() + footer_bytes()) : base::Status();
+}
+
 // Leaves out the oldest chunks of what would fill the disk.
 base::Status TapeOutput::make_room_for(TapeWindow& window) {
-  if (!file_) return {};
-  for (;;) {
-    const base::Status reserved = file_->reserve(window.bytes() + footer_bytes());
-    if (!is_full_disk(reserved) || window.chunks().size() < 2) return {};
+  base::Status full;
+  while (window.chunks().size() > 1) {
+    const base::Status reserved = reserve_for(window);
+    if (!is_full_disk(reserved)) break;
+    full = reserved;
+    lost_events_ += window.chunks().front().header.event_count;
     HEAPTAPE_RETURN_IF_ERROR(window.drop_oldest());
   }
+  return full;
 }
 
 base::Status TapeOutput::put_window(TapeWindow& window, std::optional<Inheritance> inheritance,
@@ -139,13 +147,14 @@ base::Status TapeOutput::put_window(TapeWindow& window, std::optional<Inheritanc
     if (!inheritance) inheritance.emplace();
     inheritance->blocks = beginning.blocks;
     inheritance->dropped = window.dropped();
+    inheritance->first_number = window.dropped() - beginning.blocks;
   }
-  if (inheritance) HEAPTAPE_RETURN_IF_ERROR(put_inheritance(*inheritance, compressor));
+  base::Status written = inheritance ? put_inheritance(*inheritance, compressor) : base::Status();
   for (const EventColumns& chunk : beginning.chunks) {
+    if (!written.ok()) break;
     HEAPTAPE_ASSIGN_OR_RETURN(const auto words, encode(chunk));
-    HEAPTAPE_RETURN_IF_ERROR(put_events(chunk, compressor.compress(words)));
+    written = put_events(chunk, compressor.compress(words));
   }
-  base::Status written;
   for (const TapeWindow::Chunk& chunk : window.chunks()) {
     if (written.ok()) written = put(chunk.header, chunk.frame, footer_bytes());
     if (written.ok()) {
@@ -165,7 +174,12 @@ base::Result<TapeSummary> TapeOutput::write_copy(const std::string& path,
   TapeOutput copy(path, header_);
   copy.events_ = events_;
   HEAPTAPE_RETURN_IF_ERROR(copy.open(compressor));
-  copy.status_ = copy.put_window(*window_, inheritance_, compressor);
+  HEAPTAPE_RETURN_IF_ERROR(copy.reserve_for(*window_));
+  const base::Status written = copy.put_window(*window_, inheritance_, compressor);
+  if (!written.ok()) {
+    copy.file_->remove_if_abandoned();
+    return written.error();
+  }
   return copy.end(summary, compressor);
 }
 
@@ -268,8 +282,11 @@ base::Result<TapeSummary> TapeOutput::finish(const EventColumns& last, const Tap
   if (window_) {
     const auto window = std::move(window_);
     if (status_.ok() && !file_ && window->chunks().size() > 1) status_ = open(compressor);
-    if (status_.ok()) status_ = make_room_for(*window);
-    if (status_.ok()) status_ = put_window(*window, inheritance_, compressor);
+    if (status_.ok()) {
+      const base::Status full = make_room_for(*window);
+      status_ = put_window(*window, inheritance_, compressor);
+      if (status_.ok()) status_ = full;
+    }
   }
   return end(summary, compressor);
 }

@@ -41,9 +41,10 @@ class TapeOutput {
   // it.
   void add_inheritance(const Inheritance& inheritance, FrameCompressor& compressor);
   // From now on, before the first chunk, only the last ones are kept, in memory: finish() writes
-  // them. Nothing is saved until then. On a full disk, the oldest of them are left out.
+  // them. Nothing is saved until then. On a full disk, the oldest of them are lost, and counted.
   void keep_last(const KeepLast& keep) { window_ = std::make_unique<TapeWindow>(keep); }
-  // With a window: the whole tape that finish({}, summary) would write now, to another file.
+  // With a window: the whole tape that finish({}, summary) would write now, to another file. Fails
+  // with kNoSpace, and leaves no file, if the disk has no room for it.
   base::Result<TapeSummary> write_copy(const std::string& path, const TapeSummary& summary,
                                        FrameCompressor& compressor);
   // With a window. How much it may have from now on.
@@ -68,6 +69,8 @@ class TapeOutput {
   const std::string& path() const { return path_; }
   // The size of the file so far, without parts; or of what is kept.
   uint64_t bytes() const { return window_ ? window_->bytes() : file_bytes(); }
+  // Compressed, of the last chunk that was written.
+  uint64_t last_chunk_bytes() const { return last_chunk_bytes_; }
   // Calls handed over so far.
   uint64_t events() const { return events_; }
   // The first failure to write, if there was one; the events since are lost and counted.
@@ -82,6 +85,7 @@ class TapeOutput {
   base::Status put_events(const EventColumns& chunk, std::span<const uint8_t> frame);
   base::Status put_window(TapeWindow& window, std::optional<Inheritance> inheritance,
                           FrameCompressor& compressor);
+  base::Status reserve_for(const TapeWindow& window);
   base::Status make_room_for(TapeWindow& window);
   base::Status put(ChunkHeader header, std::span<const uint8_t> frame, uint64_t reserve_bytes);
   base::Status reserve(uint64_t bytes);
@@ -106,6 +110,7 @@ class TapeOutput {
   base::Status status_;
   SizeClasses size_classes_;
   SizeClassChoice choice_;
+  uint64_t last_chunk_bytes_ = 0;
   uint64_t events_ = 0;
   uint64_t lost_events_ = 0;
   ChunkCounts written_;

@@ -115,7 +115,7 @@ base::Status TapeReader::load_inheritance() {
       words.ok() ? decode_inheritance(*words) : base::Result<Inheritance>(words.error());
   if (!inheritance.ok()) return damage_.note({chunk->offset, 0, 0, inheritance.error().message});
   inheritance_ = std::move(*inheritance);
-  first_number_ = inheritance_->first_number();
+  first_number_ = inheritance_->first_number;
   return {};
 }
 

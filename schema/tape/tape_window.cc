@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "schema/tape/chunk_sink.h"
+#include "schema/tape/info_codec.h"
 #include "schema/tape/steering_op.h"
 #include "schema/tape/tape_encoder.h"
 
@@ -16,8 +17,7 @@ constexpr size_t kBatchEvents = 4096;
 constexpr uint64_t kBytesOfBlock = 12;
 constexpr uint64_t kBytesOfStack = 4;
 constexpr uint64_t kBytesOfFrame = 8;
-// A header, a summary, an index.
-constexpr uint64_t kBytesOfRest = 16 << 10;
+constexpr uint64_t kBytesOfChunk = kChunkHeaderBytes + sizeof(ChunkRef);
 
 class ChunkList : public ChunkSink {
  public:
@@ -82,7 +82,7 @@ void ChunkCounts::add(const ProcessSample& sample) {
 
 base::Status TapeWindow::add(Chunk chunk) {
   const uint64_t now_ns = chunk.end_ns;
-  chunk_bytes_ += kChunkHeaderBytes + chunk.frame.size();
+  chunk_bytes_ += kBytesOfChunk + chunk.frame.size();
   chunks_.push_back(std::move(chunk));
   while (is_too_large()) HEAPTAPE_RETURN_IF_ERROR(drop_oldest());
   return drop_older(now_ns);
@@ -104,13 +104,13 @@ base::Status TapeWindow::drop_older(uint64_t now_ns) {
 uint64_t TapeWindow::bytes() const {
   const uint64_t of_block = kBytesOfBlock + (has_stacks_ ? kBytesOfStack : 0);
   return chunk_bytes_ + live_.count() * of_block + (stacks_.limit() - 1) * kBytesOfFrame +
-         mapping_bytes_ + kBytesOfRest;
+         mapping_bytes_;
 }
 
 base::Status TapeWindow::drop_oldest() {
   const Chunk chunk = std::move(chunks_.front());
   chunks_.pop_front();
-  chunk_bytes_ -= kChunkHeaderBytes + chunk.frame.size();
+  chunk_bytes_ -= kBytesOfChunk + chunk.frame.size();
   HEAPTAPE_ASSIGN_OR_RETURN(auto words, decompress_frame(chunk.frame));
   EventDecoder decoder;
   HEAPTAPE_RETURN_IF_ERROR(decoder.load(std::move(words)));
@@ -148,7 +148,7 @@ TapeWindow::Beginning TapeWindow::beginning() const {
   TapeEncoder encoder(list);
   if (has_stacks_) encoder.set_has_stacks();
   add_frames(stacks_, encoder);
-  if (time_ns_) encoder.add_time(*time_ns_);
+  if (time_ns_) encoder.add_time(*time_ns_);  // of all these blocks
   for (const SteeringCall& call : settings_) encoder.add_steering(call);
   Beginning beginning;
   std::unordered_set<uint32_t> threads;
@@ -157,6 +157,7 @@ TapeWindow::Beginning TapeWindow::beginning() const {
     ++beginning.blocks;
     threads.insert(block.birth.thread);
   }
+  if (time_ns_) encoder.add_time(*time_ns_);
   for (const uint32_t thread : ended_threads_) {
     if (threads.contains(thread)) encoder.add_end(thread);
   }

@@ -68,7 +68,8 @@ class TapeWindow {
 
   const std::deque<Chunk>& chunks() const { return chunks_; }
   uint64_t dropped() const { return dropped_; }  // calls
-  // As a tape, about: less than that where blocks and frames compress as usual.
+  // On a tape, about: less than that where blocks and frames compress as usual. Without header,
+  // summary and the like.
   uint64_t bytes() const;
   Beginning beginning() const;
 

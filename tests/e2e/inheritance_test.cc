@@ -115,6 +115,36 @@ TEST_F(Inheritance, IsKnownOfChildrenThatExecuteAtOnce) {
 }
 
 // The fork is in a process that was not recorded then.
+// Workers crash and are forked anew. Each leaves its tape.
+TEST_F(Inheritance, IsThatOfWorkersOfAServer) {
+  constexpr size_t kWorkers = 3;
+  constexpr size_t kCrashes = 6;
+  const std::string script = "cd " + dir_.file("") +
+                             R"(; mkfifo bell; exec 9<>bell; pids=()
+      spawn() { (x=$(printf %099999d 1); : >ready.$1; read -rt 60 -u 9) & pids[$1]=$!; }
+      await() { until [ -e ready.$1 ]; do sleep 0.01; done; rm ready.$1; }
+      for i in 0 1 2; do spawn $i; done
+      for n in {0..5}; do
+        i=$((n % 3)); await $i; kill -9 ${pids[i]}; wait ${pids[i]}; spawn $i
+      done 2>/dev/null
+      for i in 0 1 2; do await $i; done; kill ${pids[@]}; wait; exit 5)";
+  const Ended ended = record({"bash", "-c", script});
+  EXPECT_EQ(ended.status, 5) << ended.describe();
+  EXPECT_TRUE(all_verify());
+  const schema::Manifest whole = manifest();
+  size_t workers = 0;
+  for (const schema::ManifestProcess& process : whole.processes) {
+    const auto tape = schema::TapeReader::open(dir_.file(process.tape));
+    ASSERT_TRUE(tape.ok()) << tape.error().message;
+    EXPECT_EQ(tape->inherited_problem(), "") << process.tape;
+    EXPECT_EQ(tape->summary()->losses.lost_events, 0u);
+    const bool is_worker = process.parent_pid == whole.processes[0].pid &&
+                           tape->joined_blocks() != 0 && tape->own_events() > 20;
+    workers += is_worker ? 1 : 0;
+  }
+  EXPECT_EQ(workers, kWorkers + kCrashes);
+}
+
 TEST_F(Inheritance, IsNotKnownBeforeALateStart) {
   const Ended ended =
       record({target_path("late"), heaptape_path() + " ctl $PPID start >&2"}, {"--paused"});

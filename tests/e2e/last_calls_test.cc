@@ -54,7 +54,7 @@ TEST_F(LastCalls, StayWithinTheirBytes) {
   record_busy(1, "1MiB");
   const std::string path = largest_tape();
   EXPECT_LE(fs::file_size(path), 1u << 20);
-  EXPECT_GE(fs::file_size(path), 1u << 18) << "the shell has the other half";
+  EXPECT_GE(fs::file_size(path), 1u << 19) << "the shell needs little";
   const schema::TapeReader tape = open(path);
   EXPECT_GT(tape.dropped_calls(), 100'000u);
   EXPECT_GT(tape.events(), 100'000u);
@@ -141,6 +141,65 @@ TEST_F(LastCalls, ShareTheirBytesAmongProcesses) {
   EXPECT_EQ(busy, 3u);
 }
 
+// They keep what they have: it is less than an equal share.
+TEST_F(LastCalls, OfSmallProcessesStay) {
+  const std::string script =
+      "for i in {1..100}; do (x=$(printf %0999d 1); read -rt 30 -u 9) & done; "
+      "sleep 1; ";
+  const std::string bell = dir_.file("bell");
+  const Ended ended =
+      record({"bash", "-c",
+              "mkfifo " + bell + "; exec 9<>" + bell + "; " + script + ctl("flush") + "; " +
+                  ctl("flush") + "; kill $(jobs -p); wait; exit 5"},
+             {"--keep-last", "1MiB"});
+  EXPECT_EQ(ended.status, 5) << ended.describe();
+  EXPECT_TRUE(all_verify());
+  const auto processes = manifest().processes;
+  EXPECT_GT(processes.size(), 200u);
+  for (const schema::ManifestProcess& process : processes) {
+    if (process.tape == "run.tape") continue;
+    EXPECT_EQ(open(dir_.file(process.tape)).dropped_calls(), 0u) << process.tape;
+  }
+}
+
+TEST_F(LastCalls, OfCopiesAreStillTheLastOnes) {
+  record_busy(1, "1MiB");
+  const std::string path = largest_tape();
+  const schema::TapeReader tape = open(path);
+  for (const char* const command : {"pack", "recover", "scrub"}) {
+    const std::string made = dir_.file("copy.tape");
+    const Ended ended = run_command({heaptape_path(), command, path, "-o", made});
+    ASSERT_EQ(ended.status, 0) << ended.describe();
+    EXPECT_TRUE(verifies(made));
+    const schema::TapeReader copied = open(made);
+    EXPECT_EQ(copied.events(), tape.events()) << command;
+    EXPECT_EQ(copied.dropped_calls(), tape.dropped_calls()) << command;
+    EXPECT_EQ(copied.inherited_blocks(), tape.inherited_blocks()) << command;
+  }
+}
+
+// Requests that are for others use up no numbers.
+TEST_F(LastCalls, AreNumberedWithoutGaps) {
+  const std::string other = heaptape_path() + " ctl 1 flush; ";
+  const Ended ended = record(shell("x=$(printf %09999d 1); " + other + other + ctl("flush")),
+                             {"--keep-last", "1MiB"});
+  EXPECT_EQ(ended.status, 5) << ended.describe();
+  EXPECT_TRUE(fs::exists(copy(1)));
+  EXPECT_FALSE(fs::exists(copy(2)));
+}
+
+// One copy at a time.
+TEST_F(LastCalls, AreNotWrittenForEachSignalOfAFlood) {
+  const std::string script =
+      "x=$(printf %09999d 1); for i in {1..5000}; do kill -USR1 $PPID; done; for i in {1..400}; do "
+      "[ -e " +
+      copy() + " ] && break; sleep 0.05; done";
+  const Ended ended = record(shell(script), {"--keep-last", "1MiB", "--flush-on", "USR1"});
+  EXPECT_EQ(ended.status, 5) << ended.describe();
+  EXPECT_TRUE(verifies(copy()));
+  EXPECT_FALSE(fs::exists(copy(1000)));
+}
+
 TEST_F(LastCalls, OfAServiceAreWrittenOnRequest) {
   const std::string script = "x=$(printf %09999d 1); " + ctl("flush");
   Words words = record_words(shell(script), {"--keep-last", "1MiB"});
@@ -163,15 +222,17 @@ TEST_F(LastCalls, OverwriteNothing) {
 TEST_F(LastCalls, SayIfTheyCannotBeWritten) {
   const std::string folder = dir_.file("folder");
   fs::create_directory(folder);
-  const std::string script =
-      "mv " + folder + " " + folder + "2; " + ctl("flush") + "; mv " + folder + "2 " + folder;
+  const std::string script = "mv " + folder + " " + folder + "2; " + ctl("flush") + "; mv " +
+                             folder + "2 " + folder + "; " + ctl("flush");
   Words words = record_words(shell(script), {"--keep-last", "1MiB"});
   for (std::string& word : words) {
     if (word == tape_path()) word = folder + "/run.tape";
   }
   const Ended ended = run_command(words);
   EXPECT_NE(ended.err.find("could not write its tapes"), std::string::npos) << ended.describe();
+  EXPECT_NE(ended.err.find("run.flush-1.tape'"), std::string::npos) << "and why: " << ended.err;
   EXPECT_TRUE(verifies(folder + "/run.tape"));
+  EXPECT_TRUE(verifies(folder + "/run.flush-2.tape")) << "the next one works";
 }
 
 TEST_F(LastCalls, RefuseWhatMakesNoSense) {
@@ -183,7 +244,8 @@ TEST_F(LastCalls, RefuseWhatMakesNoSense) {
   expect_refusal({"--flush-on", "USR1"}, "give that, too");
   expect_refusal({"--keep-last", "1MiB", "--flush-at", "0%"}, "neither a percentage");
   expect_refusal({"--keep-last", "1MiB", "--flush-at", "101%"}, "neither a percentage");
-  expect_refusal({"--keep-last", "1MiB", "--flush-at", "0"}, "neither a percentage");
+  expect_refusal({"--keep-last", "1MiB", "--flush-at", "0"}, "type a percentage, such as 90%");
+  expect_refusal({"--keep-last", "1MiB", "--flush-at", "90"}, "type a percentage, such as 90%");
   expect_refusal({"--keep-last", "1MiB", "--flush-on", "KILL"}, "HUP");
 }
 

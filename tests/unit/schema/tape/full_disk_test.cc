@@ -5,6 +5,7 @@
 #include <sys/vfs.h>
 
 #include <csignal>
+#include <filesystem>
 
 #include "schema/tape/tape_reader.h"
 #include "schema/tape/tape_writer.h"
@@ -77,6 +78,65 @@ TEST(FullDisk, LeavesOutAListOfFilesThatDoesNotFit) {
   ASSERT_TRUE(summary.ok()) << summary.error().message;
   EXPECT_EQ(summary->end_reason, EndReason::kDiskFull);
   EXPECT_TRUE(TapeReader::open(dir.file("t"))->summary()->inner_allocators.empty());
+}
+
+// The youngest of the last calls are kept; the others are counted.
+TEST(FullDisk, LosesTheOldestOfTheLastCalls) {
+  struct statfs system{};
+  if (statfs("/dev/shm", &system) != 0 || system.f_type != TMPFS_MAGIC) {
+    GTEST_SKIP() << "needs a tmpfs in /dev/shm";
+  }
+  tests::TempDir dir("/dev/shm");
+  tests::Random random(8);
+  auto writer = TapeWriter::create(dir.file("t"), tests::sample_header());
+  ASSERT_TRUE(writer.ok());
+  (*writer)->keep_last({.bytes = 8 << 20});
+  const auto events = tests::plausible_events(random, 200'000);
+  for (const Event& event : events) {
+    (*writer)->append(event);
+    if ((*writer)->events() % 5'000 == 0) (*writer)->flush();
+  }
+  {
+    const FileSizeLimit limit(1 << 18);
+    const auto copy = (*writer)->write_copy(dir.file("copy"), {});
+    ASSERT_FALSE(copy.ok()) << "a copy is whole, or there is none";
+    EXPECT_EQ(copy.error().code, base::ErrorCode::kNoSpace);
+    EXPECT_FALSE(std::filesystem::exists(dir.file("copy")));
+    EXPECT_FALSE(std::filesystem::exists(dir.file("copy.partial")));
+  }
+  const auto whole = (*writer)->write_copy(dir.file("copy"), {});
+  ASSERT_TRUE(whole.ok()) << whole.error().message;
+  EXPECT_EQ(whole->events, events.size());
+  const FileSizeLimit limit(1 << 18);
+  const auto summary = (*writer)->finish({});
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(summary->end_reason, EndReason::kDiskFull);
+  auto reader = TapeReader::open(dir.file("t"));
+  ASSERT_TRUE(reader.ok()) << reader.error().message;
+  EXPECT_EQ(reader->events(), summary->events);
+  const uint64_t kept = reader->events() - reader->inherited_blocks();
+  EXPECT_GT(kept, 10'000u);
+  EXPECT_EQ(kept + summary->losses.lost_events, events.size());
+  EXPECT_EQ(reader->dropped_calls(), summary->losses.lost_events);
+  EXPECT_EQ(tests::read_events(*reader).back(), events.back());
+}
+
+// Not even the blocks from before find room.
+TEST(FullDisk, CountsAllOfTheLastCallsAsLost) {
+  tests::TempDir dir;
+  auto writer = TapeWriter::create(dir.file("t"), tests::sample_header());
+  ASSERT_TRUE(writer.ok());
+  (*writer)->keep_last({.time_ns = 0});
+  for (uint64_t i = 0; i < 100'000; ++i) {
+    (*writer)->append(tests::malloc_event(16, 0x1000 + i * i % 99'991 * 16));
+    if (i % 20'000 == 0) (*writer)->flush();
+  }
+  const FileSizeLimit limit(4'000);
+  const auto summary = (*writer)->finish({});
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(summary->end_reason, EndReason::kDiskFull);
+  EXPECT_EQ(summary->events, 0u);
+  EXPECT_GE(summary->losses.lost_events, 19'999u);
 }
 
 TEST(FullDisk, LeavesATapeThatSaysThatItsOneChunkFoundNoRoom) {
