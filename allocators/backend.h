@@ -230,6 +230,8 @@ class Backend {
   virtual std::string output() { return ""; }
   // Empty if time means nothing.
   virtual std::vector<LatencySummary> latencies() const { return {}; }
+  // Between batches only: latencies() become those of later calls.
+  virtual void forget_latencies() {}
   // The cost of reading the clock before and after a call; latencies exclude it.
   virtual double stamp_ns() const { return 0; }
   // How the work of each kind of operation grew with scale; empty if no work is counted.

@@ -6,14 +6,14 @@ namespace heaptape::cli {
 
 base::Result<CountedSites> count_sites(schema::TapeReader& tape, TapeStacks stacks,
                                        const replayer::SiteRules& rules, replayer::StackValue order,
-                                       uint64_t until, Console& console) {
+                                       uint64_t from, uint64_t until, Console& console) {
   auto kept = std::make_unique<const TapeStacks>(std::move(stacks));
   replayer::Sites sites(kept->stacks, kept->symbols, rules);
   replayer::StackProfile profile(kept->stacks.limit(), sites.by_stack(),
                                  replayer::SampleWeight(tape.header().stacks.every_bytes));
   Progress progress(console, "counting");
   HEAPTAPE_RETURN_IF_ERROR(replayer::count_stacks(
-      tape, profile, [&progress](double share) { progress.show(share); }, until));
+      tape, profile, [&progress](double share) { progress.show(share); }, from, until));
   HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
   replayer::SiteTable table = replayer::site_table(profile, sites, order);
   if (replayer::shows_none(table)) return no_site_shown(tape);

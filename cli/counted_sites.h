@@ -23,10 +23,10 @@ struct CountedSites {
   std::vector<replayer::StackCount> by_stack;  // each stack that made calls
 };
 
-// Counts the first `until` calls of the tape that `stacks` come from. The reader must be at its
+// Counts the calls `from` to `until` of the tape that `stacks` come from. The reader must be at its
 // beginning, and is again on return. Fails if the filters hide all sites.
 base::Result<CountedSites> count_sites(schema::TapeReader& tape, TapeStacks stacks,
                                        const replayer::SiteRules& rules, replayer::StackValue order,
-                                       uint64_t until, Console& console);
+                                       uint64_t from, uint64_t until, Console& console);
 
 }  // namespace heaptape::cli

@@ -22,6 +22,8 @@ const std::map<std::string, allocators::Threads> kThreads = {
 
 // Selects the replayed calls.
 void add_calls(CLI::App* command, ReplayCommandOptions& options) {
+  add_count(command, "--from", options.replay.from, {.least = 1},
+            "first call to analyze, counted from 1; the calls before it are made and not counted");
   add_count(command, "--to", options.replay.until, {},
             "stop after this many calls, such as 10k or 1.5M");
   command

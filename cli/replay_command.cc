@@ -160,6 +160,11 @@ Result<std::vector<replayer::Action>> actions_of(const ReplayCommandOptions& opt
                             ", but the replay ends after " + base::grouped(options.replay.until) +
                             " calls (--to)");
       }
+      if (moment.event + 1 < options.replay.from) {
+        return Error::usage("'" + text + "' would be after #" + base::grouped(moment.event) +
+                            ", but the range begins with #" + base::grouped(options.replay.from) +
+                            " (--from)");
+      }
       actions.push_back({name, moment.event});
     } else {
       HEAPTAPE_ASSIGN_OR_RETURN(actions.emplace_back(), replayer::parse_action(text));
@@ -206,9 +211,10 @@ Result<std::optional<CountedSites>> sites_of(const ReplayCommandOptions& options
   HEAPTAPE_ASSIGN_OR_RETURN(auto stacks,
                             read_stacks_if_any(tape, options.filters, options.symbols, console));
   if (!stacks) return std::optional<CountedSites>();
-  HEAPTAPE_ASSIGN_OR_RETURN(CountedSites counted, count_sites(tape, std::move(*stacks), rules,
-                                                              replayer::StackValue::kPeak,
-                                                              options.replay.until, console));
+  HEAPTAPE_ASSIGN_OR_RETURN(
+      CountedSites counted,
+      count_sites(tape, std::move(*stacks), rules, replayer::StackValue::kPeak, options.replay.from,
+                  options.replay.until, console));
   return std::optional(std::move(counted));
 }
 
@@ -280,6 +286,7 @@ Result<int> replay_and_report(const ReplayCommandOptions& options, Console& cons
   HEAPTAPE_ASSIGN_OR_RETURN(const auto rules, replayer::SiteRules::make(options.filters));
   HEAPTAPE_ASSIGN_OR_RETURN(auto tape,
                             open_tape(options.tape_path, schema::OnDamage::kStop, console));
+  HEAPTAPE_RETURN_IF_ERROR(check_range(options.replay.from, options.replay.until, tape));
   if (!options.is_chosen) note_bigger_tape(tape, console);
   if (options.specs.empty()) leave_out_recorded(tape, replay_options.specs);
   HEAPTAPE_RETURN_IF_ERROR(check_outputs(options, replay_options.specs));
@@ -293,7 +300,7 @@ Result<int> replay_and_report(const ReplayCommandOptions& options, Console& cons
       replay_options.moments,
       replayer::find_moments(
           tape, options.replay.until, [&](double share) { progress.show(share * kShareOfSearch); },
-          &replay_options.process));
+          &replay_options.process, options.replay.from));
   HEAPTAPE_ASSIGN_OR_RETURN(replay_options.actions,
                             actions_of(options, tape, replay_options.moments));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto runs,

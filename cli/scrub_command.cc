@@ -228,15 +228,7 @@ Status check(const ScrubOptions& options, const TapeReader& tape) {
     return base::Error::usage(base::quoted(options.output) +
                               " is the tape itself: write to another file");
   }
-  if (options.from > options.to) {
-    return base::Error::usage("--from " + base::grouped(options.from) + " is after --to " +
-                              base::grouped(options.to) + ": give the lower number as --from");
-  }
-  if (options.from > tape.events()) {
-    return base::Error::usage("--from " + base::grouped(options.from) +
-                              " is after the last call, #" + base::grouped(tape.events()));
-  }
-  return {};
+  return check_range(options.from, options.to, tape);
 }
 
 Result<TapeSummary> scrub(const ScrubOptions& options, Console& console) {

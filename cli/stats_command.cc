@@ -78,7 +78,7 @@ Result<int> print_sites(schema::TapeReader& tape, const StatsOptions& options, C
   HEAPTAPE_ASSIGN_OR_RETURN(
       CountedSites counted,
       count_sites(tape, std::move(stacks), rules,
-                  by_stacks == nullptr ? replayer::StackValue::kPeak : *by_stacks, UINT64_MAX,
+                  by_stacks == nullptr ? replayer::StackValue::kPeak : *by_stacks, 1, UINT64_MAX,
                   console));
   const replayer::Sites& sites = counted.ranked.sites;
   replayer::SiteTable& table = counted.ranked.table;

@@ -38,6 +38,18 @@ base::Result<schema::TapeReader> open_tape(const std::string& path, schema::OnDa
   return tape;
 }
 
+base::Status check_range(uint64_t from, uint64_t to, const schema::TapeReader& tape) {
+  if (from > to) {
+    return base::Error::usage("--from " + base::grouped(from) + " is after --to " +
+                              base::grouped(to) + ": give the lower number as --from");
+  }
+  if (from > 1 && from > tape.events()) {
+    return base::Error::usage("--from " + base::grouped(from) + " is after the last call, #" +
+                              base::grouped(tape.events()));
+  }
+  return {};
+}
+
 std::string losses_text(const schema::TapeSummary& summary) {
   const schema::TapeLosses& losses = summary.losses;
   const std::string inner = schema::inner_calls_text(summary.inner_allocators);

@@ -28,6 +28,9 @@ base::Status for_each_batch(schema::TapeReader& tape, Visit visit) {
 base::Result<schema::TapeReader> open_tape(const std::string& path, schema::OnDamage on_damage,
                                            Console& console);
 
+// Fails if the calls `from` to `to`, counted from 1, are none or begin after the tape's end.
+base::Status check_range(uint64_t from, uint64_t to, const schema::TapeReader& tape);
+
 // "none", or the recorder's losses; then the calls that heaptape could not see, if any.
 std::string losses_text(const schema::TapeSummary& summary);
 

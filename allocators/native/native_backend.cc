@@ -362,6 +362,10 @@ std::vector<LatencySummary> NativeBackend::latencies() const {
   return summarize_latencies(worker_->shared().latency, ns_per_tick());
 }
 
+void NativeBackend::forget_latencies() {
+  for (auto& bands : worker_->shared().latency) std::ranges::fill(bands, LatencyHistogram());
+}
+
 double NativeBackend::stamp_ns() const {
   return worker_->shared().stamp_cost_ticks * ns_per_tick();
 }

@@ -48,6 +48,7 @@ class NativeBackend : public Backend {
   std::vector<Counter> counters() override;
   std::string threads() const override;
   std::vector<LatencySummary> latencies() const override;
+  void forget_latencies() override;
   double stamp_ns() const override;
   std::vector<std::string> notes() const override;
   std::string output() override;

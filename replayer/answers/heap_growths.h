@@ -48,6 +48,8 @@ class HeapGrowths {
   void add(HeapGrowth growth);
   void note_given_back(base::AddressRange range, uint64_t event);
 
+  void begin_range() { growths_.clear(); }
+
   // The largest first.
   const std::vector<HeapGrowth>& list() const { return growths_; }
 

@@ -16,6 +16,10 @@ class LiveProfile {
  public:
   enum class Change : int8_t { kFreed, kNone, kAllocated };
 
+  // `live_bytes`: before the first call.
+  explicit LiveProfile(uint64_t live_bytes) : peak_bytes_(live_bytes) {}
+  LiveProfile() = default;
+
   // After call number `event`, from 1; ascending, without gaps.
   void note(uint64_t event, uint64_t live_bytes, Change change) {
     if (event > bucket_end_) [[unlikely]]

@@ -171,17 +171,23 @@ void note_other_setting(const char* what, const std::string& base, const std::st
                   " in new");
 }
 
-// Only one of them used --to.
-void note_other_length(const std::vector<RunPair>& pairs, std::vector<std::string>& notes) {
+// They used --from or --to differently.
+void note_other_range(const std::vector<RunPair>& pairs, std::vector<std::string>& notes) {
   for (const auto& [base, now] : pairs) {
-    const auto before = base->metric("accounting.recorded");
-    const auto after = now->metric("accounting.recorded");
-    if (!before || !after || *before == *after) continue;
-    const auto calls = [](const schema::MetricValue& value) {
-      return base::grouped(static_cast<uint64_t>(schema::number_of(value)));
+    if (!base->metric("accounting.recorded") || !now->metric("accounting.recorded")) continue;
+    const auto count = [](const RunFigures& run, const char* name) {
+      return static_cast<uint64_t>(schema::number_of(run.metric(name).value_or(uint64_t{0})));
     };
-    notes.push_back("the replays end at different calls: #" + calls(*before) + " in base, #" +
-                    calls(*after) + " in new");
+    const auto note = [&notes](const char* what, uint64_t in_base, uint64_t in_new) {
+      if (in_base == in_new) return;
+      notes.push_back(std::string("the replays ") + what + " at different calls: #" +
+                      base::grouped(in_base) + " in base, #" + base::grouped(in_new) + " in new");
+    };
+    const uint64_t base_before = count(*base, "accounting.before");
+    const uint64_t now_before = count(*now, "accounting.before");
+    note("begin", base_before + 1, now_before + 1);
+    note("end", base_before + count(*base, "accounting.recorded"),
+         now_before + count(*now, "accounting.recorded"));
     return;
   }
 }
@@ -304,7 +310,7 @@ Result<ReportDiff> diff_reports(const NamedReport& base, const NamedReport& now,
   diff.now = side_of(now);
   diff.warning = unrelated_text(base.figures, now.figures);
   note_other_tape(base.figures, now.figures, diff.notes);
-  if (base.figures.tape_events == now.figures.tape_events) note_other_length(pairs, diff.notes);
+  if (base.figures.tape_events == now.figures.tape_events) note_other_range(pairs, diff.notes);
   if (is_by_label) {
     note_lone_runs(base, now, diff.notes);
     note_lone_runs(now, base, diff.notes);

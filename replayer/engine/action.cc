@@ -31,8 +31,13 @@ std::optional<MomentRequest> moment_of_action(std::string_view text) {
   return *request;
 }
 
-base::Status check_actions(const std::vector<Action>& actions, uint64_t events) {
+base::Status check_actions(const std::vector<Action>& actions, uint64_t events, uint64_t before) {
   for (const Action& action : actions) {
+    if (action.event < before) {
+      return base::Error::usage("'" + action.name + "@" + std::to_string(action.event) +
+                                "' comes before the range, which begins after " +
+                                base::counted(before, "call") + " (--from)");
+    }
     if (action.event == Action::kEnd || action.event <= events) continue;
     return base::Error::usage("'" + action.name + "@" + std::to_string(action.event) +
                               "' comes after the end: the replay has " + base::grouped(events) +

@@ -25,7 +25,9 @@ base::Result<Action> parse_action(std::string_view text);
 // Of "trim@plateau" the moment that is meant, or nothing: then parse_action() knows what it is.
 std::optional<MomentRequest> moment_of_action(std::string_view text);
 
-// Fails if one of them comes after the end of a replay of `events` calls.
-base::Status check_actions(const std::vector<Action>& actions, uint64_t events);
+// Fails if one of them comes after the end of a replay of `events` calls, or before the range,
+// which begins after `before` calls.
+base::Status check_actions(const std::vector<Action>& actions, uint64_t events,
+                           uint64_t before = 0);
 
 }  // namespace heaptape::replayer

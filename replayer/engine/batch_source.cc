@@ -35,11 +35,12 @@ Status read_next(schema::TapeReader& tape, size_t max_events, uint64_t done,
 BatchSource::BatchSource(schema::TapeReader& tape, uint64_t events, const ReplayOptions& options,
                          const DeathTimes& deaths, const SlotResolver::Slots& inherited)
     : tape_(tape),
+      before_(options.from - 1),
       events_(events),
       looks_first_(options.looks_first),
       steer_(options.steer),
       deaths_(deaths),
-      plan_(events, options.samples, options.actions, options.moments),
+      plan_(events, options.samples, options.actions, options.moments, before_),
       resolver_(events),
       facts_(tape.header()) {
   facts_.note_beginning(tape.summary() ? tape.summary()->late_ns : 0, tape.inherited_problem(),
@@ -54,6 +55,10 @@ Status BatchSource::read(ResolvedBatch& batch) {
       read_next(tape_, std::min<uint64_t>(kBatchEvents, plan_.room(done_)), done_, read_));
   facts_.note(read_);
   HEAPTAPE_RETURN_IF_ERROR(resolver_.resolve(read_.events, done_, batch));
+  if (before_ != 0 && done_ + batch.ops.size() == before_) {
+    resolver_.begin_range(before_);
+    batch.live = resolver_.live().values();
+  }
   batch.samples = std::move(read_.samples);
   batch.times = std::move(read_.times);
   batch.next_time = read_.next_time;
@@ -95,7 +100,7 @@ Result<bool> BatchSource::next(PlannedBatch& planned) {
     batch = std::move(rests_.back());
     rests_.pop_back();
   }
-  const size_t peak = live_peaks_.find(batch);
+  const size_t peak = done_ < before_ ? 0 : live_peaks_.find(batch);
   if (peak != 0 && peak < batch.ops.size()) rests_.push_back(split_off(batch, peak));
   if (batch.ops.empty()) batch.live = live_;
   live_ = batch.live;

@@ -40,6 +40,7 @@ class BatchSource {
   void cut_where_steered(ResolvedBatch& batch);
 
   schema::TapeReader& tape_;
+  const uint64_t before_;  // calls before the range
   const uint64_t events_;
   const bool looks_first_;
   const allocators::Steer steer_;

@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/check.h"
 #include "replayer/engine/ahead.h"
 #include "replayer/engine/batch_source.h"
 #include "replayer/engine/foresight.h"
@@ -141,7 +142,8 @@ class Feed {
 Result<std::vector<RunResult>> replay_once(schema::TapeReader& tape, const ReplayOptions& options,
                                            const std::function<void(double)>& progress) {
   const uint64_t events = std::min(tape.events(), options.until);
-  HEAPTAPE_RETURN_IF_ERROR(check_actions(options.actions, events));
+  HEAPTAPE_CHECK(options.from == 1 || options.from <= events);
+  HEAPTAPE_RETURN_IF_ERROR(check_actions(options.actions, events, options.from - 1));
   Runs runs;
   for (const allocators::BackendSpec& spec : options.specs) {
     HEAPTAPE_ASSIGN_OR_RETURN(auto run, ReplayRun::start(spec,

@@ -27,10 +27,13 @@ struct ReplayOptions {
   allocators::Threads threads = allocators::Threads::kOrdered;  // of real allocators
   allocators::Clock clock = allocators::Clock::kTape;           // that real allocators see
   allocators::Steer steer = allocators::Steer::kAsRecorded;
-  uint32_t samples = 256;       // points on the timeline, spread evenly over the events; at least 1
+  uint32_t samples = 256;  // points on the timeline, spread evenly over the range; at least 1
+  // The first call of the range that is analyzed, from 1; at most `until` and the tape's calls. The
+  // calls before it are made and not counted.
+  uint64_t from = 1;
   uint64_t until = UINT64_MAX;  // stop after this many events
   std::vector<Action> actions = {};
-  std::vector<Moment> moments = {};                 // to look at; none is behind the end
+  std::vector<Moment> moments = {};                 // to look at; none is outside the range
   std::vector<schema::ProcessSample> process = {};  // for the report: see find_moments()
   uint32_t heap_growths = 10;                       // how many of the largest to keep
   bool looks_first = false;                         // at moments, before actions of the same place
@@ -73,7 +76,7 @@ struct RunResult {
 // with the share that is done, 0 to 1. Runs come back in the order of the specs. An allocator that
 // fails ends its own run and no other. Repeats are passes over the tape of their own, so that runs
 // alternate; see repeats.h for what becomes of them. Fails when the tape is damaged or has more
-// live blocks than slots, when an action comes after the end, and when an allocator cannot be
+// live blocks than slots, when an action is outside the range, and when an allocator cannot be
 // loaded or refuses its options.
 base::Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOptions& options,
                                             const std::function<void(double)>& progress);

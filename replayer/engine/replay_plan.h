@@ -18,21 +18,23 @@ struct AfterBatch {
   bool looks_first = true;  // false: the actions come before the moments
   bool has_sample = false;
   bool has_live_peak = false;            // see LivePeaks
+  bool begins_range = false;             // what was counted so far does not count
   std::optional<uint64_t> time_ns = {};  // after the batch, since the recording began
 
   // Whether resident memory is to be measured after it.
-  bool measures() const { return has_sample || has_live_peak; }
+  bool measures() const { return has_sample || has_live_peak || begins_range; }
   // Nothing is to be done with the allocator.
-  bool lets_go_on() const { return moments.empty() && actions.empty(); }
+  bool lets_go_on() const { return moments.empty() && actions.empty() && !begins_range; }
 };
 
 // The timeline has as many points as asked for, or one an event, as even as whole numbers allow,
 // the last one at the end. Moments and actions of one place keep their order.
 class ReplayPlan {
  public:
-  // `actions` as check_actions() wants them; no moment is behind the end.
+  // `actions` as check_actions() wants them; no moment is outside the range, which begins after
+  // `before` calls.
   ReplayPlan(uint64_t events, uint32_t samples, std::vector<Action> actions,
-             std::vector<Moment> moments = {});
+             std::vector<Moment> moments = {}, uint64_t before = 0);
 
   // How many events may follow `event` before there is something to do.
   uint64_t room(uint64_t event) const;
@@ -43,8 +45,10 @@ class ReplayPlan {
  private:
   uint64_t point(uint64_t number) const;
 
-  uint64_t events_;
+  uint64_t before_;
+  uint64_t events_;  // of the range
   uint64_t points_;
+  bool has_begun_;
   uint64_t next_point_ = 1;
   std::vector<Action> actions_;  // by event
   size_t next_action_ = 0;

@@ -153,6 +153,10 @@ Status ReplayRun::complete(const PlannedBatch& batch) {
   for (const schema::SteeringCall& call : batch.ops.steering) {
     if (!has_set(call)) HEAPTAPE_RETURN_IF_ERROR(steer(call));
   }
+  if (after.begins_range && !has_failed()) {
+    analysis_->begin_range();
+    backend_->forget_latencies();
+  }
   if (after.looks_first) HEAPTAPE_RETURN_IF_ERROR(look(after.moments));
   for (const Action& action : after.actions) HEAPTAPE_RETURN_IF_ERROR(perform(action));
   if (!after.looks_first) HEAPTAPE_RETURN_IF_ERROR(look(after.moments));
@@ -266,7 +270,7 @@ RunResult ReplayRun::finish(const SlotResolver& resolver, uint64_t events,
     result.output = output_;
     return result;
   }
-  take_metrics(resolver, events, result.metrics);
+  take_metrics(resolver, options.from - 1, events, result.metrics);
   result.library = backend_->library();
   result.version = backend_->version();
   result.output = backend_->output();  // ends the worker
@@ -277,9 +281,11 @@ RunResult ReplayRun::finish(const SlotResolver& resolver, uint64_t events,
   return result;
 }
 
-void ReplayRun::take_metrics(const SlotResolver& resolver, uint64_t events, RunMetrics& metrics) {
+void ReplayRun::take_metrics(const SlotResolver& resolver, uint64_t before, uint64_t events,
+                             RunMetrics& metrics) {
   metrics = analysis_->take_metrics();
-  metrics.accounting.recorded = events;
+  metrics.accounting.before = before;
+  metrics.accounting.recorded = events - before;
   metrics.accounting.failed_calls = resolver.skipped().failed_calls;
   metrics.accounting.unknown_frees = resolver.skipped().unknown_frees;
   metrics.live_count_peak = resolver.live().live_count_peak();
@@ -313,7 +319,12 @@ void ReplayRun::add_notes(const ReplayOptions& options, const TapeFacts& facts, 
                      .purged_bytes = metrics.actions.empty() ? purged_bytes(metrics.counters) : 0};
   metrics.incomparable = why_incomparable(spec_, run, facts);
   metrics.known_resident = known_resident(spec_, facts);
-  result.notes = run_notes(spec_, run, facts);
+  if (const uint64_t before = metrics.accounting.before; before != 0) {
+    result.notes.push_back("the figures are of calls #" + base::grouped(options.from) + " to #" +
+                           base::grouped(before + metrics.accounting.recorded) +
+                           " alone: earlier ones were made, and count only in counters and growth");
+  }
+  std::ranges::move(run_notes(spec_, run, facts), std::back_inserter(result.notes));
   std::ranges::move(backend_->notes(), std::back_inserter(result.notes));
   if (metrics.accounting.refused != 0) {
     result.notes.push_back(

@@ -58,7 +58,7 @@ class ReplayRun {
   // All three.
   base::Status take(const PlannedBatch& batch);
 
-  // Once, after the last batch: `events` were replayed.
+  // Once, after the last batch: `events` were replayed, those before the range included.
   RunResult finish(const SlotResolver& resolver, uint64_t events, const ReplayOptions& options,
                    const TapeFacts& facts);
 
@@ -92,7 +92,8 @@ class ReplayRun {
   base::Status steer(const schema::SteeringCall& call);
   bool has_set(const schema::SteeringCall& call) const;
   void apply(std::span<const allocators::RegionEvent> regions);
-  void take_metrics(const SlotResolver& resolver, uint64_t events, RunMetrics& metrics);
+  void take_metrics(const SlotResolver& resolver, uint64_t before, uint64_t events,
+                    RunMetrics& metrics);
   void add_notes(const ReplayOptions& options, const TapeFacts& facts, RunResult& result);
 
   allocators::BackendSpec spec_;

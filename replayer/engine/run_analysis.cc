@@ -69,6 +69,19 @@ base::Status RunAnalysis::add(const ResolvedBatch& batch, const allocators::Batc
   return {};
 }
 
+void RunAnalysis::begin_range() {
+  RunMetrics metrics;
+  metrics.follows_blocks = metrics_.follows_blocks;
+  metrics.usable_bytes_peak = {usable_bytes_, events_};
+  metrics.committed_bytes_peak = {map_.committed_bytes(), events_};
+  metrics.resident_bytes_peak.at = events_;  // the value comes from note_resident()
+  metrics.live_bytes_at_committed_peak = live_.live_bytes;
+  metrics.holes_at_committed_peak = holes();
+  metrics_ = std::move(metrics);
+  fidelity_.begin_range();
+  heap_growths_.begin_range();
+}
+
 // When the memory held is what it was at the peak, and more is certain to come to it: the holes of
 // the peak before will not be asked for. An allocator that takes page after page makes a peak of
 // every event, and the holes of each would take a microsecond to sum up.

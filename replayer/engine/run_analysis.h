@@ -46,6 +46,9 @@ class RunAnalysis {
   // follow then.
   base::Status add(const ResolvedBatch& batch, const allocators::BatchResult& result);
 
+  // After the last batch: from here on all figures count anew, and peaks begin with this state.
+  void begin_range();
+
   // Notes the state after the last batch on the timeline; it also becomes `end`.
   void sample(const allocators::Residency& residency, std::optional<uint64_t> time_ns = {});
   // Notes the account of that state, with what lies in gaps() and is not free, for each of these

@@ -99,10 +99,8 @@ base::Status SlotResolver::resolve(std::span<const Event> events, uint64_t first
   for (size_t i = 0; i < events.size(); ++i) {
     const Event& event = events[i];
     ReplayOp op = resolve_one(event, first_event + i + 1);
-    if (first_event + i + 1 == keep_live_after_) [[unlikely]] {
-      program_.keep_sizes();
-      program_.keep_peak(cohorts());
-    }
+    if (first_event + i + 1 == keep_live_after_) [[unlikely]]
+      keep_live();
     op.thread = static_cast<uint16_t>(event.thread);
     batch.ops[i] = op;
     batch.recorded_addresses[i] = event.address;
@@ -197,6 +195,24 @@ void SlotResolver::begin_with(const Slots& slots) {
   blocks_.grow(slots.limit);
   free_slots_ = slots.free;
   free_slots_.insert(free_slots_.end(), slots.of_blocks.rbegin(), slots.of_blocks.rend());
+}
+
+void SlotResolver::begin_range(uint64_t before) {
+  skipped_ = {};
+  releases_ = foreign_releases_ = 0;
+  live_.begin_range(before);
+  program_ = ProgramProfile(run_calls_ - before, before);
+  for (uint32_t slot = 0; slot < blocks_.size(); ++slot) {
+    Block& block = blocks_[slot];
+    block.chain = GrowthChains::kNone;
+    if (block.birth != 0) program_.hold(block.size);
+  }
+  if (keep_live_after_ == before) keep_live();
+}
+
+void SlotResolver::keep_live() {
+  program_.keep_sizes();
+  program_.keep_peak(cohorts());
 }
 
 void SlotResolver::finish() {

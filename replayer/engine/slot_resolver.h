@@ -72,6 +72,9 @@ class SlotResolver {
   // Before resolve().
   void begin_with(const Slots& slots);
 
+  // The `before` calls so far count no longer; their live blocks do.
+  void begin_range(uint64_t before);
+
   // Every slot so far is below.
   uint32_t slot_limit() const { return static_cast<uint32_t>(blocks_.size()); }
 
@@ -106,6 +109,7 @@ class SlotResolver {
   allocators::ReplayOp release(const schema::Event& event, uint64_t number);
   uint32_t take_slot();
   Cohorts cohorts() const;
+  void keep_live();
 
   uint64_t run_calls_;
   uint32_t slot_limit_;

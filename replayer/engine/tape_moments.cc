@@ -25,11 +25,13 @@ using schema::ProcessSample;
 constexpr uint64_t kPauseNs = 100 * base::kMillisecondNs;
 constexpr uint64_t kPauseCalls = 1000;
 
-// Feeds a profile with a tape, batch by batch.
+// The profile of a tape behind its `before` first calls, which it does not count. Fed batch by
+// batch.
 class ProfileFeed {
  public:
-  explicit ProfileFeed(LiveProfile& profile) : profile_(profile) {}
+  explicit ProfileFeed(uint64_t before) : before_(before) {}
 
+  const LiveProfile& profile() const { return profile_; }
   bool has_times() const { return last_.has_value(); }
 
   // `first_event`: calls before the batch.
@@ -43,7 +45,11 @@ class ProfileFeed {
     for (size_t i = 0; i < batch.events.size(); ++i) {
       const uint64_t event = first_event + i + 1;
       const LiveSizes::Change change = sizes_.note(batch.events[i]);
-      profile_.note(event, sizes_.live_bytes(), change);
+      if (event > before_) {
+        profile_.note(event - before_, sizes_.live_bytes(), change);
+      } else if (event == before_) {
+        profile_ = LiveProfile(sizes_.live_bytes());
+      }
       note_pauses(event);
     }
   }
@@ -63,7 +69,8 @@ class ProfileFeed {
     for (const schema::TimeSample& time : batch.times) look(time);
   }
 
-  LiveProfile& profile_;
+  const uint64_t before_;
+  LiveProfile profile_;
   LiveSizes sizes_;
   std::optional<schema::TimeSample> last_;
   std::vector<uint64_t> paused_after_;
@@ -137,10 +144,10 @@ class Samples {
     });
   }
   // See find_moments().
-  std::vector<ProcessSample> timeline(uint64_t until) const {
+  std::vector<ProcessSample> timeline(uint64_t before, uint64_t until) const {
     std::vector<ProcessSample> known;
-    std::ranges::copy_if(list_, std::back_inserter(known), [until](const ProcessSample& one) {
-      return one.parts.malloc_bytes && one.event <= until;
+    std::ranges::copy_if(list_, std::back_inserter(known), [=](const ProcessSample& one) {
+      return one.parts.malloc_bytes && one.event >= before && one.event <= until;
     });
     if (known.size() <= kMostProcessSamples) return known;
     std::vector<ProcessSample> thinned;
@@ -198,8 +205,9 @@ Moment moment_of(const schema::Mark& mark) {
 // Of several marks with one name the last; of the first kMostMarks names.
 class MarkList {
  public:
-  void note(const std::vector<schema::Mark>& marks, uint64_t until) {
+  void note(const std::vector<schema::Mark>& marks, uint64_t before, uint64_t until) {
     for (const schema::Mark& mark : marks) {
+      if (mark.event < before) continue;
       if (mark.event > until) break;
       Moment moment = moment_of(mark);
       const auto same = std::ranges::find(moments_, moment.name, &Moment::name);
@@ -238,7 +246,7 @@ Result<Moment> find_mark(schema::TapeReader& tape, const std::string& name) {
   schema::EventBatch batch;
   do {
     HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, kBatchEvents));
-    others.note(batch.marks, UINT64_MAX);
+    others.note(batch.marks, 0, UINT64_MAX);
     for (const schema::Mark& mark : batch.marks) {
       if (Moment moment = moment_of(mark); moment.name == name) found = std::move(moment);
     }
@@ -315,22 +323,23 @@ Result<Moment> find(schema::TapeReader& tape, const MomentRequest& request,
 
 Result<std::vector<Moment>> find_moments(schema::TapeReader& tape, uint64_t until,
                                          const std::function<void(double)>& progress,
-                                         std::vector<ProcessSample>* process) {
+                                         std::vector<ProcessSample>* process, uint64_t from) {
   const uint64_t events = std::min(tape.events(), until);
-  LiveProfile profile;
-  ProfileFeed feed(profile);
+  const uint64_t before = from - 1;
+  ProfileFeed feed(before);
   MarkList marks;
   Samples samples;
   HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
   HEAPTAPE_RETURN_IF_ERROR(read_ahead(tape, events, [&](const EventBatch& batch, uint64_t done) {
-    marks.note(batch.marks, events);
+    marks.note(batch.marks, before, events);
     samples.note(batch);
     feed.note(batch, done);
     if (progress && events != 0) progress(static_cast<double>(done) / static_cast<double>(events));
   }));
-  std::vector<Moment> moments{{"peak", profile.peak_at()}};
-  if (const auto plateau = profile.plateau_at()) moments.push_back({"plateau", *plateau});
-  moments.push_back({"exit", profile.exit_at()});
+  const LiveProfile& profile = feed.profile();
+  std::vector<Moment> moments{{"peak", before + profile.peak_at()}};
+  if (const auto plateau = profile.plateau_at()) moments.push_back({"plateau", before + *plateau});
+  moments.push_back({"exit", before + profile.exit_at()});
   moments.push_back({"end", events});
   std::ranges::copy(marks.moments(), std::back_inserter(moments));
   std::ranges::stable_sort(moments, {}, &Moment::event);
@@ -340,7 +349,7 @@ Result<std::vector<Moment>> find_moments(schema::TapeReader& tape, uint64_t unti
     }
     moment.process = samples.nearest(moment);
   }
-  if (process != nullptr) *process = samples.timeline(events);
+  if (process != nullptr) *process = samples.timeline(before, events);
   HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
   return moments;
 }

@@ -17,6 +17,7 @@ using base::Status;
 struct Window {
   ResolvedBatch ops;
   std::span<const Action> actions = {};  // to be done behind them, as are ops.steering before
+  bool begins_range = false;             // likewise, before the actions: see AfterBatch
   PlannedBatch read;                     // kept for its memory
   uint64_t last_time_ns = 0;             // of all times so far
 };
@@ -52,7 +53,8 @@ Status read_window(BatchSource& source, Window& window) {
     append(window.read.ops, window);
     window.actions = window.read.after.actions;
     window.ops.steering = window.read.ops.steering;
-    if (!window.actions.empty() || !window.ops.steering.empty()) break;
+    window.begins_range = window.read.after.begins_range;
+    if (!window.actions.empty() || !window.ops.steering.empty() || window.begins_range) break;
   }
   return {};
 }
@@ -78,6 +80,10 @@ class TimedRun {
     time_.replay_ns += result_.elapsed_ns;
     for (size_t i = 0; i < window.ops.steering.size() && backend_; ++i) {
       HEAPTAPE_RETURN_IF_ERROR(settle(backend_->steer(window.ops.steering[i])));
+    }
+    if (window.begins_range && backend_) {
+      time_.replay_ns = 0;
+      backend_->forget_latencies();
     }
     for (size_t i = 0; i < window.actions.size() && backend_; ++i) {
       HEAPTAPE_RETURN_IF_ERROR(settle(backend_->give_back_memory()));

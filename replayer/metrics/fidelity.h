@@ -39,6 +39,9 @@ class Fidelity {
     }
   }
 
+  // Counts anew; heaps that belong together still do.
+  void begin_range() { compared_ = same_ = first_difference_ = 0; }
+
   uint64_t compared() const { return compared_; }
   uint64_t first_difference() const { return first_difference_; }  // call from 1; 0 = none
   double same_share() const {

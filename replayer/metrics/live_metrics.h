@@ -1,6 +1,7 @@
 // The program's requests: the same for every allocator. docs/metrics.md, "Program".
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace heaptape::replayer {
@@ -26,7 +27,8 @@ struct LiveValues {
   uint64_t temporaries = 0;             // blocks freed by the very next call
 };
 
-// Calls are noted one after another; `event` is the number of the call, from 1.
+// Calls are noted one after another; `event` is the number of the call, from 1. Peaks, sums and
+// temporaries are those since begin_range(), if that was called.
 class LiveMetrics {
  public:
   // A large block has pages of its own, and a program may leave some of them untouched. The default
@@ -58,7 +60,23 @@ class LiveMetrics {
     if (last_slot_ == slot && last_event_ + 1 == event) ++values_.temporaries;
   }
 
-  const LiveValues& values() const { return values_; }
+  // After `before` calls: what is live is the first peak.
+  void begin_range(uint64_t before) {
+    values_before_ = values_;
+    live_count_peak_ = {values_.live_count, before};
+    live_bytes_peak_ = {values_.live_bytes, before};
+    large_bytes_at_peak_ = large_bytes_;
+  }
+
+  LiveValues values() const {
+    LiveValues values = values_;
+    values.cumulative_bytes_upper -= values_before_.cumulative_bytes_upper;
+    // Blocks from before may have shrunk by more than was requested since.
+    values.cumulative_bytes_lower -=
+        std::min(values_before_.cumulative_bytes_lower, values_.cumulative_bytes_lower);
+    values.temporaries -= values_before_.temporaries;
+    return values;
+  }
   const Peak& live_count_peak() const { return live_count_peak_; }
   const Peak& live_bytes_peak() const { return live_bytes_peak_; }
   // The part of live bytes in large blocks: now, and at the peak of live bytes.
@@ -73,6 +91,7 @@ class LiveMetrics {
   }
 
   LiveValues values_;
+  LiveValues values_before_;  // when the range began
   uint64_t large_bytes_ = 0;
   uint64_t large_bytes_at_peak_ = 0;
   Peak live_count_peak_;

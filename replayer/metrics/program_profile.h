@@ -38,6 +38,11 @@ class SizeBands {
     SizeBand& band = band_of(size);
     ++band.calls;
     band.asked_bytes += size;
+    hold(size);
+  }
+  // A block has had this size for longer.
+  void hold(uint64_t size) {
+    SizeBand& band = band_of(size);
     ++band.live_count;
     band.live_bytes += size;
   }
@@ -68,7 +73,7 @@ class SizeBands {
 // its free; resizes do not end it. A block that is never freed lives longer than every other.
 class Lifetimes {
  public:
-  // `run_calls`: the number in the whole run, for shares of it.
+  // `run_calls`: the number in the whole run (of a range, in that), for shares of it.
   explicit Lifetimes(uint64_t run_calls)
       : ten_thousandth_((run_calls + 9999) / 10000), tenth_((run_calls + 9) / 10) {}
 
@@ -104,8 +109,13 @@ class Lifetimes {
 // blocks that are alive and were resized. One thread.
 class ProgramProfile {
  public:
-  // `run_calls`: the number of calls to come.
-  explicit ProgramProfile(uint64_t run_calls) : lifetimes_(run_calls) {}
+  // `run_calls`: the number of calls to come, `before`: of those that came. Blocks of these have no
+  // lifetimes.
+  explicit ProgramProfile(uint64_t run_calls, uint64_t before = 0)
+      : before_(before), lifetimes_(run_calls) {}
+
+  // A block from before is alive.
+  void hold(uint64_t size) { sizes_.hold(size); }
 
   void on_allocate(uint64_t size) {
     lifetimes_.on_birth();
@@ -119,7 +129,7 @@ class ProgramProfile {
   }
   void on_release(uint64_t call, uint64_t birth, uint32_t chain, uint64_t size) {
     sizes_.remove(size);
-    lifetimes_.on_death(call - birth - 1);
+    if (birth > before_) lifetimes_.on_death(call - birth - 1);
     if (chain != GrowthChains::kNone) growth_chains_.on_release(chain);
   }
   // Makes sizes() keep which sizes are alive now.
@@ -138,6 +148,7 @@ class ProgramProfile {
   const GrowthChains& growth_chains() const { return growth_chains_; }
 
  private:
+  uint64_t before_;
   Lifetimes lifetimes_;
   SizeBands sizes_;
   Cohorts peak_cohorts_{0};

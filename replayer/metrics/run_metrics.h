@@ -25,6 +25,7 @@ struct Accounting {
   uint64_t failed_calls = 0;
   uint64_t unknown_frees = 0;
   uint64_t refused = 0;
+  uint64_t before = 0;  // calls that were made first, and are in none of these
 };
 
 struct ResizeCounts {

@@ -89,6 +89,7 @@ void set_counts(wire::Run::Builder out, const RunMetrics& run) {
   accounting.setFailedCalls(run.accounting.failed_calls);
   accounting.setUnknownFrees(run.accounting.unknown_frees);
   accounting.setRefused(run.accounting.refused);
+  accounting.setBefore(run.accounting.before);
   set_lacks(out, run.known_resident);
   set_fidelity(out, run);
   if (!run.follows_blocks) return;

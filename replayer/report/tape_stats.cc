@@ -67,17 +67,19 @@ void set_stats(wire::TapeStats::Builder stats, const schema::TapeReader& tape,
   set_tape_sites(stats.initSites(), callers->table, callers->births.sites());
 }
 
-// Calls count(batch, ops) for the first `until` events of the tape. Reading, resolving and counting
-// each have a thread.
+// Calls count(batch, ops) for the first `until` events of the tape; a batch ends after `before` of
+// these. Reading, resolving and counting each have a thread.
 template <typename Count>
-base::Status resolve_all(schema::TapeReader& tape, uint64_t until, SlotResolver& resolver,
-                         const std::function<void(double)>& progress, Count count) {
+base::Status resolve_all(schema::TapeReader& tape, uint64_t before, uint64_t until,
+                         SlotResolver& resolver, const std::function<void(double)>& progress,
+                         Count count) {
   Ahead<schema::EventBatch> reading(
       {.items = 3, .kept = 1},
-      [&tape, left = until](schema::EventBatch& batch) mutable -> base::Result<bool> {
-        if (left == 0) return false;
+      [=, &tape, done = uint64_t{0}](schema::EventBatch& batch) mutable -> base::Result<bool> {
+        if (done == until) return false;
+        const uint64_t left = (done < before ? before : until) - done;
         HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, std::min<uint64_t>(kBatchEvents, left)));
-        left -= batch.events.size();
+        done += batch.events.size();
         // A program may also map memory, or steer its allocator, behind its last call.
         return !batch.events.empty() || !batch.mapped.empty() || !batch.steering.empty();
       });
@@ -121,14 +123,18 @@ base::Status count_tape(schema::TapeReader& tape, TapeCounts& counts,
     counts.profile.add(read, resolved.first_event, resolved.ops);
     if (stacks != nullptr) stacks->add(read, resolved.first_event, resolved.ops);
   };
-  return resolve_all(tape, UINT64_MAX, counts.resolver, progress, count);
+  return resolve_all(tape, 0, UINT64_MAX, counts.resolver, progress, count);
 }
 
 base::Status count_stacks(schema::TapeReader& tape, StackProfile& profile,
-                          const std::function<void(double)>& progress, uint64_t until) {
+                          const std::function<void(double)>& progress, uint64_t from,
+                          uint64_t until) {
   SlotResolver resolver(std::min(tape.events(), until));
-  return resolve_all(tape, until, resolver, progress,
-                     [&profile](const schema::EventBatch& read, const ResolvedBatch& resolved) {
+  const uint64_t before = from - 1;
+  return resolve_all(tape, before, until, resolver, progress,
+                     [&](const schema::EventBatch& read, const ResolvedBatch& resolved) {
+                       if (resolved.first_event == before && before != 0)
+                         profile.begin_range(before);
                        profile.add(read, resolved.first_event, resolved.ops);
                      });
 }

@@ -37,9 +37,10 @@ base::Status count_tape(schema::TapeReader& tape, TapeCounts& counts,
                         const std::function<void(double)>& progress,
                         StackProfile* stacks = nullptr);
 
-// The same for `profile` alone, for the first `until` events.
+// The same for `profile` alone, for the events `from` to `until`.
 base::Status count_stacks(schema::TapeReader& tape, StackProfile& profile,
-                          const std::function<void(double)>& progress, uint64_t until = UINT64_MAX);
+                          const std::function<void(double)>& progress, uint64_t from = 1,
+                          uint64_t until = UINT64_MAX);
 
 struct NamedCalls {
   std::string name;  // of an entry point: "malloc"

@@ -57,7 +57,7 @@ SiteTable site_table(const StackProfile& profile, const Sites& sites, StackValue
   std::vector<SiteRow> rows = rows_of(profile, sites);
   set_lifetimes(rows, profile.lifetimes(), profile.lifetime_unit());
   for (SiteRow& row : rows) {
-    if (row.totals.calls == 0 && row.totals.mapped_bytes == 0) continue;
+    if (row.totals == StackTotals()) continue;
     table.total += row.totals;
     if (sites.list()[row.site].is_shown) {
       table.rows.push_back(row);

@@ -57,6 +57,18 @@ void StackProfile::add(const schema::EventBatch& batch, uint64_t done,
   }
 }
 
+void StackProfile::begin_range(uint64_t before) {
+  for (Stack& stack : stacks_) {
+    stack = {
+        .number = stack.number, .live_bytes = stack.live_bytes, .live_count = stack.live_count};
+  }
+  sampled_calls_ = 0;
+  lifetimes_ = {};
+  peak_bytes_ = live_bytes_;
+  peak_at_ = before;
+  peak_ = 1;
+}
+
 void StackProfile::add_mapped(const schema::MappingCall& call) {
   const bool maps = call.op == schema::MappingOp::kMap || call.op == schema::MappingOp::kGrowBreak;
   if (!maps) return;

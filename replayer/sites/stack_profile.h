@@ -51,12 +51,16 @@ class StackProfile {
   void add(const schema::EventBatch& batch, uint64_t done,
            std::span<const allocators::ReplayOp> ops);
 
-  // Calls visit(stack, totals) for each stack with any call to malloc or that maps memory, in order
-  // of the first. Omits 0 if stacks were sampled.
+  // The `before` calls so far count no longer, but their live blocks are in their stacks.
+  void begin_range(uint64_t before);
+
+  // Calls visit(stack, totals) for each stack with any call to malloc or that maps memory, or live
+  // blocks of before, in order of the first. Omits 0 if stacks were sampled.
   template <typename Visit>
   void for_each(Visit visit) const {
     for (const Stack& stack : stacks_) {
-      if (!is_whole_tape(stack)) visit(stack.number, totals_of(stack));
+      const StackTotals totals = totals_of(stack);
+      if (!is_whole_tape(stack) && totals != StackTotals()) visit(stack.number, totals);
     }
   }
   const SampleWeight& weight() const { return weight_; }

@@ -236,6 +236,7 @@ struct Accounting {  # recorded = replayed + failedCalls + unknownFrees + refuse
   failedCalls @2 :UInt64 $unit(count);   # failed when recorded: not replayed
   unknownFrees @3 :UInt64 $unit(count);  # of blocks that no event of the tape handed out
   refused @4 :UInt64 $unit(count);       # the replaying allocator had no room
+  before @5 :UInt64 $unit(count);        # calls before these, which were made and are not analyzed (--from)
 }
 
 struct State {  # of a run at one moment

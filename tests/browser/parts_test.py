@@ -55,6 +55,7 @@ class Parts(Pages):
         models = ["-a", "model:ptmalloc", "-a", "model:slabs", "-a", "recorded", "-a", "glibc", "-a", "again=glibc"]
         cls.pages = {
             "process": Made(cls.folder, "process", cls.folder / "process.tape", *models, "--latency"),
+            "range": Made(cls.folder, "range", cls.folder / "process.tape", *models, "--from", "1001", "--to", "1500"),
             "stacks": Made(cls.folder, "stacks", cls.folder / "stacks.tape", "-a", "model:ptmalloc"),
             "imported": Made(cls.folder, "imported", cls.folder / "imported.tape", "-a", "glibc", "-a", "model:slabs"),
             "lossy": Made(cls.folder, "lossy", cls.folder / "lossy.tape", *models),
@@ -529,6 +530,10 @@ class Parts(Pages):
     def test_say_first_where_a_tape_was_not_finished(self):
         self.show("torn")
         self.assertIn("the tape was not finished, so later calls are unknown", self.driver.find_element(By.ID, "banner").text)
+
+    def test_say_first_that_they_are_of_a_range(self):
+        self.show("range")
+        self.assertEqual(self.driver.find_element(By.ID, "banner").text, "The figures are of calls #1,001 to #1,500 alone: earlier ones were made, and count only in counters and growth.")
 
     def test_say_nothing_of_losses_where_there_are_none(self):
         self.show("process")

@@ -166,6 +166,27 @@ TEST_F(Inheritance, IsReplayedWithItsHoles) {
   }
 }
 
+// The child's own first calls, too, are made before the analysis.
+TEST_F(Inheritance, IsReplayedBeforeARange) {
+  const Child child = record_family("line", 2).back();
+  const std::string tape = tape_of(child.pid);
+  const uint64_t inherited = json_number(heaptape({"info", "--json", tape}), "inheritedBlocks");
+  for (const char* spec : {"glibc", "model:ptmalloc", "recorded"}) {
+    const schema::RunFigures whole = replay_run(dir_, tape, spec);
+    const schema::RunFigures range =
+        replay_run(dir_, tape, spec, {"--from", std::to_string(inherited + 1000)});
+    EXPECT_EQ(count_of(range, "accounting.before"), inherited + 999);
+    for (const char* metric :
+         {"end.liveBytes", "end.liveCount", "end.committedBytes", "end.holes.bytes",
+          "end.holes.count", "end.usableBytes", "accounting.unknownFrees"}) {
+      EXPECT_EQ(count_of(range, metric), count_of(whole, metric)) << spec << " " << metric;
+    }
+    if (not_glibc_2_36().empty() && spec != std::string("recorded")) {
+      EXPECT_EQ(ratio_of(range, "fidelity.sameOffsetShare"), 1.0) << spec;
+    }
+  }
+}
+
 TEST_F(Inheritance, IsReplayedOfSubshells) {
   if (const std::string reason = not_glibc_2_36(); !reason.empty()) GTEST_SKIP() << reason;
   const Ended ended = record({"bash", "-c", "for i in {1..20}; do (echo $i; :); done"});

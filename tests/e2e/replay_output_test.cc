@@ -69,7 +69,7 @@ TEST_F(ReplayOutput, RefusesActionsThatCannotBeDone) {
   expect_refusal(replay({"-a", "glibc", "--to", "100", "--do", "trim@101"}), "has 100 calls");
 }
 
-TEST_F(ReplayOutput, RefusesActionsAtMomentsBehindItsEnd) {
+TEST_F(ReplayOutput, RefusesActionsAtMomentsOutsideIt) {
   const std::string timed = dir_.file("timed.tape");
   auto writer = schema::TapeWriter::create(timed, tests::sample_header());
   for (uint64_t i = 1; i <= 100; ++i) {
@@ -79,6 +79,12 @@ TEST_F(ReplayOutput, RefusesActionsAtMomentsBehindItsEnd) {
   ASSERT_TRUE((*writer)->finish({}).ok());
   expect_refusal(run({"heaptape", "replay", timed, "-a", "noop", "--to", "10", "--do", "trim@5s"}),
                  "'trim@5s' would be after #50, but the replay ends after 10 calls (--to)");
+  expect_refusal(
+      run({"heaptape", "replay", timed, "-a", "noop", "--from", "52", "--do", "trim@5s"}),
+      "'trim@5s' would be after #50, but the range begins with #52 (--from)");
+  EXPECT_EQ(
+      run({"heaptape", "replay", timed, "-a", "noop", "--from", "51", "--do", "trim@5s"}).status,
+      0);
 }
 
 // No address space has room for a stack of that size, so there is no thread but the first.
@@ -414,6 +420,44 @@ TEST_F(ReplayOutput, EndsWithTheTapeWhereTheCountIsBeyondIt) {
   replay({"-a", "model:runs", "--to", "1M", "-o", report_});
   const auto report = schema::read_figures(report_);
   EXPECT_EQ(count_of(report->runs.at(0), "accounting.recorded"), report->tape_events);
+}
+
+TEST_F(ReplayOutput, BeginsWhereItIsTold) {
+  const auto until = tests::replay_run(dir_, tape_, "model:runs", {"--to", "4k"});
+  const auto range = tests::replay_run(dir_, tape_, "model:runs", {"--from", "1001", "--to", "4k"});
+  EXPECT_EQ(count_of(range, "accounting.before"), 1000u);
+  EXPECT_EQ(count_of(range, "accounting.recorded"), 3000u);
+  for (const char* metric : {"end.liveBytes", "end.liveCount", "end.committedBytes",
+                             "end.holes.bytes", "end.usableBytes", "end.at"}) {
+    EXPECT_EQ(count_of(range, metric), count_of(until, metric)) << metric;
+  }
+  EXPECT_LT(count_of(range, "end.cumulativeBytesUpper"),
+            count_of(until, "end.cumulativeBytesUpper"));
+  ASSERT_FALSE(range.notes.empty());
+  EXPECT_TRUE(range.notes[0].starts_with("the figures are of calls #1,001 to #4,000 alone"));
+}
+
+TEST_F(ReplayOutput, OfARangeIsToldInTheTableAndOnThePage) {
+  const std::string page = dir_.file("r.html");
+  const Ended outcome = replay({"-a", "glibc", "-a", "recorded", "--from", "4001", "--to", "5k",
+                                "--html", page, "--csv", csv_, "--samples", "2"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("note: glibc, recorded: the figures are of calls #4,001 to #5,000"),
+            std::string::npos)
+      << outcome.out;
+  EXPECT_NE(tests::read_bytes(page).find(R"("before":4000)"), std::string::npos);
+  const auto lines = tests::lines_of(tests::read_bytes(csv_));
+  ASSERT_EQ(lines.size(), 5u);
+  EXPECT_NE(lines[1].find(",4500,"), std::string::npos) << lines[1];
+}
+
+TEST_F(ReplayOutput, RefusesRangesThatAreNone) {
+  expect_refusal(replay({"-a", "noop", "--from", "0"}), "--from");
+  expect_refusal(replay({"-a", "noop", "--from", "20", "--to", "10"}),
+                 "--from 20 is after --to 10: give the lower number as --from");
+  expect_refusal(replay({"-a", "noop", "--from", "7k"}), "--from 7,000 is after the last call, #");
+  expect_refusal(replay({"-a", "noop", "--from", "100", "--do", "trim@98"}),
+                 "'trim@98' comes before the range");
 }
 
 TEST_F(ReplayOutput, HasAsManySamplesAsACountWithAUnitSays) {

@@ -123,6 +123,21 @@ TEST_F(SitesOfAReport, AreOfTheCallsThatWereReplayed) {
             std::string::npos);
 }
 
+// At the peak are blocks from before, which no call of the range made.
+TEST_F(SitesOfAReport, AreOfARange) {
+  const std::string from_4 = report({"--from", "4"});
+  EXPECT_NE(from_4.find(R"("total": {"calls": 2, "askedBytes": 310, "peakBytes": 407, )"
+                        R"("peakCount": 3, "liveBytes": 307, "liveCount": 2, "temporaries": 1, )"
+                        R"("freedByOthers": 1, "movedBytes": 50, "mappedBytes": 0})"),
+            std::string::npos)
+      << from_4;
+  const std::string from_5 = report({"--from", "5"});
+  EXPECT_NE(from_5.find(R"("peakAt": 4,)"), std::string::npos) << from_5;
+  EXPECT_NE(from_5.find(R"("total": {"calls": 1, "askedBytes": 10, "peakBytes": 407, )"
+                        R"("peakCount": 3, "liveBytes": 307, )"),
+            std::string::npos);
+}
+
 TEST_F(SitesOfAReport, PassOverWhatIsHidden) {
   EXPECT_NE(report().find(R"("site": "app+0x200")"), std::string::npos);
   EXPECT_EQ(report({"--hide", "0x200$"}).find(R"("site": "app+0x200")"), std::string::npos);

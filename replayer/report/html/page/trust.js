@@ -18,10 +18,18 @@
     ].filter(Boolean);
   }
 
+  // A sentence on which calls the figures are of; null if they are of all from the first one on.
+  function rangeOf({report}) {
+    const {before, recorded} = (report ? report.runs : []).map((run) => run.accounting).find(Boolean) || {};
+    if (Number(before || 0) === 0) return null;
+    return `The figures are of calls ${call(Number(before) + 1)} to ${call(Number(before) + Number(recorded))} alone: earlier ones were made, and count only in counters and growth.`;
+  }
+
   // For the top of the page; null for a whole recorded tape.
   function banner(data) {
     const losses = lossesOf(data);
     const words = [
+      rangeOf(data),
       losses.length === 0 ? null : "This tape is incomplete: " + losses.join("; ") + ". All figures cover only what it has.",
       data.tape.lacks ? "Not in this trace, which was imported from " + data.tape.importedFrom + ": " + data.tape.lacks + "." : null,
     ].filter(Boolean);

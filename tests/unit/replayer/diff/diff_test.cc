@@ -173,6 +173,17 @@ TEST_F(DiffTest, NotesThatOneOfTheReplaysWasShorter) {
   EXPECT_TRUE(diff(report(20), report(20)).notes.empty());
 }
 
+TEST_F(DiffTest, NotesThatOneOfTheReplaysBeganLater) {
+  const auto report = [](uint64_t before, uint64_t calls) {
+    return named_report(
+        "a.json",
+        {run_figures("x", {{"accounting.recorded", calls}, {"accounting.before", before}})});
+  };
+  const ReportDiff result = diff(report(0, 1000), report(20, 980));
+  ASSERT_EQ(result.notes.size(), 1u);
+  EXPECT_EQ(result.notes[0], "the replays begin at different calls: #1 in base, #21 in new");
+}
+
 TEST_F(DiffTest, PutsHeadlinesAndGatedMetricsInTheTable) {
   const auto report = named_report(
       "a.json",

@@ -31,6 +31,28 @@ TEST(ReplayPlan, StopsAfterTheCallOfEachAction) {
             (Sightings{{20, 1}, {70, 2}, {100, 1}}));
 }
 
+TEST(ReplayPlan, StopsOnceWhereTheRangeBegins) {
+  ReplayPlan plan(10, 2, {{"trim", 4}}, {{"mark:m", 4}}, 4);
+  EXPECT_EQ(plan.room(0), 4u);
+  EXPECT_FALSE(plan.reached(3).begins_range);
+  const AfterBatch begin = plan.reached(4);
+  EXPECT_TRUE(begin.begins_range);
+  EXPECT_TRUE(begin.measures());
+  EXPECT_FALSE(begin.has_sample);
+  EXPECT_EQ(begin.moments.size(), 1u);
+  EXPECT_EQ(begin.actions.size(), 1u);
+  EXPECT_EQ(plan.room(4), 3u);
+  EXPECT_FALSE(plan.reached(4).begins_range);
+  EXPECT_TRUE(plan.reached(7).has_sample);
+  EXPECT_EQ(plan.room(7), 3u);
+}
+
+TEST(ReplayPlan, LetsNoAllocatorGoOnWhereTheRangeBegins) {
+  ReplayPlan plan(10, 1, {}, {}, 4);
+  EXPECT_FALSE(plan.reached(4).lets_go_on());
+  EXPECT_TRUE(ReplayPlan(10, 1, {}).reached(4).lets_go_on());
+}
+
 TEST(ReplayPlan, TakesTheSampleOfAPlaceAfterItsActions) {
   ReplayPlan plan(10, 2, {{"trim", 5}});
   EXPECT_EQ(plan.room(0), 5u);

@@ -62,10 +62,12 @@ class HistoryTest : public testing::Test {
   std::vector<RunMetrics> replay(const std::string& name, ReplayOptions options) const {
     return tests::replay_tape(dir_.file(name), options);
   }
-  // Both end with the same heap.
-  void expect_same_end(const ReplayOptions& options) const {
+  // Both end with the same heap, also if the third's is analyzed only `from` a call on.
+  void expect_same_end(const ReplayOptions& options, uint64_t from = 1) const {
     const auto whole = replay("whole.tape", options);
-    const auto third = replay("third.tape", options);
+    ReplayOptions thirds = options;
+    thirds.from = from;
+    const auto third = replay("third.tape", thirds);
     ASSERT_EQ(whole.size(), options.specs.size());
     ASSERT_EQ(third.size(), options.specs.size());
     for (size_t i = 0; i < whole.size(); ++i) {
@@ -121,6 +123,21 @@ TEST_F(HistoryTest, LeavesTheHeapThatOneProcessWouldHave) {
     ReplayOptions options = tests::replay_options(kAllocators);
     options.times = false;
     expect_same_end(options);
+  }
+}
+
+// Within the calls that hand out inherited blocks, right behind them, and later.
+TEST_F(HistoryTest, IsBeforeARange) {
+  tests::Random random(tests::test_seed());
+  settings_ = {{.op = schema::SteeringOp::kMallopt, .first = -1, .second = 1 << 20}};
+  write_family(tests::plausible_events(random, 6000), 2000, 4000);
+  ReplayOptions options = tests::replay_options(kAllocators);
+  options.times = false;
+  const uint64_t inherited = schema::TapeReader::open(dir_.file("third.tape"))->joined_blocks();
+  ASSERT_GT(inherited, 10u);
+  for (const uint64_t from : {uint64_t{2}, inherited, inherited + 1, inherited + 700}) {
+    SCOPED_TRACE(from);
+    expect_same_end(options, from);
   }
 }
 

@@ -25,7 +25,7 @@ class Resolver : public testing::Test {
     EXPECT_TRUE(resolver_.resolve({&event, 1}, events_++, batch_).ok());
     return batch_.ops[0];
   }
-  const LiveValues& live() const { return resolver_.live().values(); }
+  LiveValues live() const { return resolver_.live().values(); }
   const SkippedCounts& skipped() const { return resolver_.skipped(); }
 
   SlotResolver resolver_;
