@@ -16,8 +16,8 @@ using recorder::ControlOrder;
 using recorder::ControlVerb;
 
 constexpr int kPatienceMs = 10'000;
-// To stop, a recorder puts all its backlog onto the tapes.
-constexpr int kPatienceForStopMs = 600'000;
+// To stop, a recorder puts all its backlog onto the tapes; to flush, it may write all that it kept.
+constexpr int kPatienceForTapesMs = 600'000;
 
 std::optional<ControlVerb> verb_of(const std::string& word) {
   if (word == "mark") return ControlVerb::kMark;
@@ -87,7 +87,8 @@ int run_ctl(const CtlOptions& options, Console& console) {
         "command after it: `heaptape ctl ... ; :`");
   }
   const bool stops = order.verb == ControlVerb::kStop;
-  const auto reply = recorder::request_control(order, stops ? kPatienceForStopMs : kPatienceMs);
+  const bool writes = stops || order.verb == ControlVerb::kFlush;
+  const auto reply = recorder::request_control(order, writes ? kPatienceForTapesMs : kPatienceMs);
   if (!reply.ok()) return console.fail(reply.error());
   if (order.verb == ControlVerb::kMark) {
     console.out() << "mark " << options.name << " after call #" << base::grouped(reply->event)

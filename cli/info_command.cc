@@ -157,10 +157,10 @@ void print_inheritance(const TapeReader& tape, std::ostream& out) {
     out << "inherited  " << base::display_text(tape.inherited_problem()) << "\n";
   }
   if (tape.dropped_calls() != 0) {
-    out << "last calls " << base::counted(tape.dropped_calls(), "call") << " before them "
-        << (tape.dropped_calls() == 1 ? "was" : "were") << " dropped; "
-        << base::counted(tape.inherited_blocks(), "block")
-        << " of these, live by then, come before the rest\n";
+    out << "last calls " << base::counted(tape.dropped_calls(), "earlier call")
+        << (tape.dropped_calls() == 1 ? " was" : " were") << " dropped; the tape begins with "
+        << base::counted(tape.inherited_blocks(), "block") << " that "
+        << (tape.inherited_blocks() == 1 ? "was" : "were") << " live then\n";
     return;
   }
   if (tape.inherited_blocks() == 0) return;

@@ -211,7 +211,7 @@ std::string free_tape_path(const std::string& program) {
 std::string misuse(const recorder::RecordOptions& options) {
   const bool writes_on_occasion = options.flush_at.any() || options.flush_signal != 0;
   if (writes_on_occasion && !options.keep_last) {
-    return "--flush-at and --flush-on say when to write what --keep-last keeps: give that, too";
+    return "--flush-at and --flush-on need --keep-last: add it, such as --keep-last 64MiB";
   }
   if (options.keep_last && options.bounds.tape_bytes != UINT64_MAX) {
     return "give either --keep-last, which drops the oldest calls, or --max-size, which ends the "
@@ -288,9 +288,11 @@ int run_record(const RecordCommandOptions& given, Console& console) {
   const bool is_left =
       recording->is_interrupted && (options.detaches_on_interrupt || !recording->target_end);
   if (is_left) return kExitDone;
-  const auto end = recording->target_end
-                       ? recording->target_end
-                       : recorder::wait_for_target(recording->target.pid, target_group(options));
+  const auto end =
+      recording->target_end
+          ? recording->target_end
+          : recorder::wait_for_target(recording->target.pid,
+                                      {options.detaches_on_interrupt, options.flush_signal});
   if (!end) return kExitDone;
   recorder::end_like(*end);
 }

@@ -118,7 +118,7 @@ schema::KeepLast parse_keep_last(const std::string& text) {
 recorder::FlushAt parse_flush_at(const std::string& text) {
   if (text.ends_with('%')) {
     const auto percent = base::parse_count(text.substr(0, text.size() - 1));
-    if (percent && *percent >= 1 && *percent <= 100) {
+    if (percent && *percent >= 1 && *percent <= 99) {
       return {.share = static_cast<double>(*percent) / 100};
     }
   } else if (const auto bytes = base::parse_quantity(text)) {
@@ -130,7 +130,7 @@ recorder::FlushAt parse_flush_at(const std::string& text) {
   }
   throw CLI::ValidationError("--flush-at",
                              "'" + text +
-                                 "' is neither a percentage of the memory limit from 1% to 100%, "
+                                 "' is neither a percentage of the memory limit from 1% to 99%, "
                                  "nor a size, such as 1.5GiB");
 }
 
@@ -140,20 +140,20 @@ void add_keep_last(CLI::App* command, recorder::RecordOptions& options) {
       ->add_option_function<std::string>(
           "--keep-last",
           [&options](const std::string& text) { options.keep_last = parse_keep_last(text); },
-          "keep only the last calls, in memory: so much tape, all processes together, or so long; "
-          "they are written at the end of each process")
+          "keep only the last calls, in memory: this much tape for all processes together, or this "
+          "much time; written when each process ends")
       ->option_text("SIZE|TIME");
   command
       ->add_option_function<std::string>(
           "--flush-at",
           [&options](const std::string& text) { options.flush_at = parse_flush_at(text); },
-          "write what is kept, too, when memory comes near its limit: at this part of the limit of "
-          "the control group, or at so much resident memory of the recorded processes")
+          "also write them when memory comes near its limit: at this percentage of the control "
+          "group's limit, or when the recorded processes have this much resident")
       ->option_text("PERCENT|SIZE");
   add_choice<int>(command, "--flush-on", options.flush_signal,
                   {{"HUP", SIGHUP}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2}},
-                  "write what is kept, too, when the recorder gets this signal, which the program "
-                  "then does not get from it");
+                  "also write them when the recorder gets this signal, which it then does not "
+                  "forward");
 }
 
 // The tape, and what is recorded. `pid_help` says whose pid %p is.

@@ -245,9 +245,13 @@ Result<TapeSummary> scrub(const ScrubOptions& options, Console& console) {
   HEAPTAPE_ASSIGN_OR_RETURN(
       auto writer, schema::TapeWriter::create(options.output, scrubber.header(tape.header())));
   const std::vector<schema::LiveBlock> held = survey.held();
-  if (const uint64_t blocks = held.size() + begins_with(tape, options); blocks != 0) {
-    const uint64_t dropped = options.from == 1 ? tape.dropped_calls() : 0;
-    writer->add_inheritance({.tape = "", .blocks = blocks, .dropped = dropped});
+  const uint64_t blocks = held.size() + begins_with(tape, options);
+  const uint64_t dropped = options.from == 1 ? tape.dropped_calls() : 0;
+  if (blocks != 0 || dropped != 0) {
+    // That it was forked is said by a name, which nobody opens.
+    const bool is_missing = dropped != 0 && !tape.inherited_problem().empty();
+    writer->add_inheritance(
+        {.tape = is_missing ? "parent.tape" : "", .blocks = blocks, .dropped = dropped});
   } else if (!tape.inherited_problem().empty()) {
     writer->add_inheritance({});
   }

@@ -102,7 +102,6 @@ Recording Collector::run(const Target& target) {
     if (is_check_due || was_woken) look_for_ends();
     if (awaits_start()) start_if_due(now_ns);
     note_bounds(now_ns);
-    if (is_check_due) watch_memory(now_ns);
     sweep_if_due(now_ns);
     if (options_.watcher && gauge_.is_due(now_ns)) options_.watcher(gauge_.read(table_, now_ns));
     sleep_ns_ = events_ != before ? kMinSleepNs : std::min(2 * sleep_ns_, kMaxSleepNs);
@@ -122,6 +121,7 @@ Recording Collector::run(const Target& target) {
   pools_.give_back_rings();
   const auto outcome = table_.failures().empty() ? ControlOutcome::kDone : ControlOutcome::kFailed;
   answer_rest(outcome);
+  std::ranges::move(table_.take_copy_failures(), std::back_inserter(table_.failures()));
   return {target_,
           end_,
           drops_rest_ ? end_of_full() : stop_.value_or(RecordingEnd::kOfProgram),
@@ -192,7 +192,7 @@ bool Collector::work() {
 }
 
 void Collector::take_requests() {
-  if (is_flush_wanted_.exchange(false)) request_flush();
+  if (is_flush_wanted_) request_flush();
   if (requests_.size() > kMostRequests) return;  // of somebody who asks and asks
   std::ranges::move(handshakes_.take_requests(), std::back_inserter(requests_));
 }
@@ -300,20 +300,13 @@ bool Collector::is_of_this_recording(const ControlRequest& request) {
   return request.is_of_this_recording || table_.find_pid(request.pid) != nullptr;
 }
 
-// Without anybody who waits for an answer. One at a time: signals may come in floods.
+// A flush that nobody waits for. One at a time, because signals may come in floods.
 void Collector::request_flush() {
   const auto is_ours = [](const ControlRequest& request) { return !request.connection; };
-  if (awaits_start() || std::ranges::any_of(requests_, is_ours)) return;
+  if (std::ranges::any_of(requests_, is_ours)) return;
+  is_flush_wanted_ = false;
+  if (awaits_start()) return;
   requests_.push_back({{}, ControlVerb::kFlush, 0, true});
-}
-
-void Collector::watch_memory(uint64_t now_ns) {
-  if (!options_.memory_watch || awaits_start() || now_ns < options_.memory_watch->next_ns()) return;
-  std::vector<uint32_t> pids;
-  for (const auto& [slot, process] : table_.processes()) {
-    if (process->traits().pid_is_ours) pids.push_back(process->traits().identity.pid);
-  }
-  if (options_.memory_watch->is_reached(pids, now_ns)) request_flush();
 }
 
 bool Collector::is_over() const {
@@ -399,6 +392,7 @@ void Collector::sweep_if_due(uint64_t now_ns) {
   if (!is_due && !wanted) return;
   if (is_due) {  // also if a ring is always wanted, as a hostile process can pretend
     table_.share_window();
+    if (options_.on_pids) options_.on_pids(table_.pids());
     pools_.look(kPoolPlaces / 8);
     next_sweep_ns_ = now_ns + kSweepEveryNs;
   }

@@ -16,7 +16,6 @@
 #include "recorder/collector/inner_allocators.h"
 #include "recorder/collector/live_figures.h"
 #include "recorder/collector/live_gauge.h"
-#include "recorder/collector/memory_watch.h"
 #include "recorder/collector/niceness.h"
 #include "recorder/collector/process_table.h"
 #include "recorder/collector/ring_watch.h"
@@ -66,7 +65,8 @@ struct CollectorOptions {
   StartAfter start_after = {};
   RecordingBounds bounds = {};
   std::optional<schema::KeepLast> keep_last = {};  // nothing: whole tapes
-  std::optional<MemoryWatch> memory_watch = {};    // with keep_last
+  // Takes the pids among ours of the recorded processes, ten times a second.
+  std::function<void(std::vector<uint32_t> pids)> on_pids = {};
   // For all descendants of the program. Those of a child are adopted by this process.
   bool waits_for_all = false;
   // Needed with waits_for_all if the target is our parent: whether a process is left that is, or
@@ -168,7 +168,6 @@ class Collector {
   void answer_rest(ControlOutcome outcome);
   bool is_of_this_recording(const ControlRequest& request);
   void request_flush();
-  void watch_memory(uint64_t now_ns);
   RecordingTotals totals() const;
   bool awaits_start() const { return session_.board().awaits_start.load() != 0; }
   void start(uint64_t now_ns);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <sstream>
 #include <string_view>
@@ -19,6 +20,7 @@ namespace fs = std::filesystem;
 constexpr uint64_t kMinWaitNs = 10 * base::kMillisecondNs;
 constexpr uint64_t kCostFactor = 50;  // a look takes 2 % of the time at most
 constexpr uint64_t kSecondNs = 1000 * base::kMillisecondNs;
+constexpr uint64_t kMostPauseNs = 3600 * kSecondNs;
 constexpr double kFreeBetween = 0.9;
 // A limit above that is none, as version 1 says.
 constexpr uint64_t kNoLimit = uint64_t{1} << 60;
@@ -92,8 +94,6 @@ base::Result<MemoryWatch> MemoryWatch::open(const FlushAt& at, const std::string
       if (limit_of(group)) watch.groups_.push_back(group);
       if (directory.string().size() <= own.root.size()) break;
     }
-    const Group root{own.root, own.is_v2};
-    if (watch.groups_.empty() && limit_of(root)) watch.groups_.push_back(root);
   }
   if (watch.groups_.empty()) {
     return base::Error::usage(
@@ -132,17 +132,49 @@ bool MemoryWatch::is_above(const std::vector<uint32_t>& pids, double part) const
 }
 
 bool MemoryWatch::is_reached(const std::vector<uint32_t>& pids, uint64_t now_ns) {
+  const uint64_t begin_ns = base::monotonic_ns();
   const bool is_above_limit = is_above(pids, is_armed_ ? 1 : kFreeBetween);
   const bool is_new = is_above_limit && is_armed_;
   if (is_new) {
     is_armed_ = false;
     reached_ns_ = now_ns;
-  } else if (!is_above_limit && now_ns - reached_ns_ >= kSecondNs) {
+    pause_ns_ = std::clamp(2 * pause_ns_, kSecondNs, kMostPauseNs);
+  } else if (!is_above_limit && now_ns - reached_ns_ >= pause_ns_) {
     is_armed_ = true;
   }
-  const uint64_t took_ns = base::monotonic_ns() - std::min(now_ns, base::monotonic_ns());
+  const uint64_t took_ns = base::monotonic_ns() - begin_ns;
   next_ns_ = now_ns + std::max(kMinWaitNs, took_ns * kCostFactor);
   return is_new;
+}
+
+MemoryAlarm::MemoryAlarm(MemoryWatch watch, std::function<void()> on_reached)
+    : watch_(std::move(watch)), on_reached_(std::move(on_reached)), thread_([this] { run(); }) {}
+
+MemoryAlarm::~MemoryAlarm() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  stopped_.notify_one();
+  thread_.join();
+}
+
+void MemoryAlarm::set_pids(std::vector<uint32_t> pids) {
+  const std::lock_guard lock(mutex_);
+  pids_ = std::move(pids);
+}
+
+void MemoryAlarm::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    const std::vector<uint32_t> pids = pids_;
+    lock.unlock();
+    const uint64_t now_ns = base::monotonic_ns();
+    if (watch_.is_reached(pids, now_ns)) on_reached_();
+    lock.lock();
+    const auto pause = std::chrono::nanoseconds(watch_.next_ns() - now_ns);
+    if (stopped_.wait_for(lock, pause, [this] { return stopping_; })) return;
+  }
 }
 
 }  // namespace heaptape::recorder

@@ -2,9 +2,14 @@
 // kernel ends the program.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
+#include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -29,8 +34,9 @@ class MemoryWatch {
                                         const std::string& groups = "/sys/fs/cgroup",
                                         const std::string& our_groups = "/proc/self/cgroup");
 
-  // Whether to write out now: once when the limit is reached, and then not before a second is over
-  // and a tenth of it was free in between. `pids` are those of the recorded processes.
+  // True once when the limit is reached; again only after use was below 90 % of it, and after a
+  // pause: a second at first, each twice as long as the one before, an hour at most. `pids` are
+  // those of the recorded processes.
   bool is_reached(const std::vector<uint32_t>& pids, uint64_t now_ns);
   // When to ask again: the less often, the longer it takes.
   uint64_t next_ns() const { return next_ns_; }
@@ -51,7 +57,33 @@ class MemoryWatch {
   std::vector<Group> groups_;
   bool is_armed_ = true;
   uint64_t reached_ns_ = 0;
+  uint64_t pause_ns_ = 0;
   uint64_t next_ns_ = 0;
+};
+
+// Keeps asking in a thread of its own: the one that drains opens no file.
+class MemoryAlarm {
+ public:
+  // `on_reached` is called in the thread, and must return soon. Throws std::system_error if there
+  // can be no thread.
+  MemoryAlarm(MemoryWatch watch, std::function<void()> on_reached);
+  ~MemoryAlarm();
+  MemoryAlarm(const MemoryAlarm&) = delete;
+  MemoryAlarm& operator=(const MemoryAlarm&) = delete;
+
+  // The recorded processes from now on. Any thread.
+  void set_pids(std::vector<uint32_t> pids);
+
+ private:
+  void run();
+
+  MemoryWatch watch_;  // of the thread
+  const std::function<void()> on_reached_;
+  std::mutex mutex_;  // of what follows
+  std::condition_variable stopped_;
+  bool stopping_ = false;
+  std::vector<uint32_t> pids_;
+  std::thread thread_;  // last: it uses the others
 };
 
 }  // namespace heaptape::recorder

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/version.h"
+#include "recorder/collector/fair_share.h"
 #include "recorder/ring/stamp.h"
 
 namespace heaptape::recorder {
@@ -46,7 +47,7 @@ schema::StackRecording stack_recording(const Board& board) {
 // Of a slow program, the time that is kept is in so many chunks: it is that much longer at most.
 constexpr uint64_t kChunksOfTime = 8;
 // Of the bytes that are kept, what goes to headers, summaries and indices.
-constexpr uint64_t kPartForEnds = 32;
+constexpr uint64_t kFooterShare = 32;
 
 // How many ended processes are remembered for children that have not joined yet.
 constexpr size_t kMostEstates = 256;
@@ -281,22 +282,20 @@ void ProcessTable::adopt_process(const Claim& claim) {
   processes_.emplace(claim.slot, std::move(process));
 }
 
-// Those that have less than an equal share keep what they have, and the others share the rest: as
-// water fills vessels of one bottom.
+std::vector<uint32_t> ProcessTable::pids() const {
+  std::vector<uint32_t> pids;
+  for (const auto& [pid, slot] : slot_of_pid_) pids.push_back(pid);
+  return pids;
+}
+
 void ProcessTable::share_window() {
   if (!keep_ || keep_->bytes == UINT64_MAX) return;
   std::vector<uint64_t> kept;
   for (const auto& [slot, process] : processes_) kept.push_back(process->tape().kept_bytes());
-  std::ranges::sort(kept);
-  uint64_t left = keep_->bytes - keep_->bytes / kPartForEnds;
-  size_t sharers = std::max<size_t>(1, kept.size());
-  // The one that has most may always have more.
-  for (size_t i = 0; i + 1 < kept.size() && kept[i] < left / sharers; ++i, --sharers) {
-    left -= kept[i];
-  }
-  writers_.set_window_bytes(left / sharers);
+  const uint64_t share = fair_share(std::move(kept), keep_->bytes - keep_->bytes / kFooterShare);
+  writers_.set_window_bytes(share);
   for (const auto& [slot, process] : processes_) {
-    if (process->tape().kept_bytes() > left / sharers) process->tape().trim();
+    if (process->tape().kept_bytes() > share) process->tape().trim();
   }
 }
 
@@ -471,7 +470,6 @@ void ProcessTable::wait_for_tapes() {
   }
   note_failures(unwritten);
   note_failures(cut_short);
-  note_failures(writers_.take_copy_failures());
 }
 
 std::vector<SlotId> ProcessTable::find_gone() {

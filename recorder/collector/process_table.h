@@ -73,6 +73,7 @@ class ProcessTable {
   // By slot. adopt_claims(), end() and leave() change it.
   using Processes = std::map<SlotId, std::unique_ptr<RecordedProcess>>;
   const Processes& processes() const { return processes_; }
+  std::vector<uint32_t> pids() const;  // among ours
   // By its pid among ours; or null.
   RecordedProcess* find_pid(uint32_t pid);
 
@@ -110,6 +111,8 @@ class ProcessTable {
   const RingMerge::StackCounts& stack_counts() const { return stack_counts_; }
   // One sentence for each thing that went wrong.
   std::vector<std::string>& failures() { return failures_; }
+  // The same of copies that were to be written meanwhile.
+  std::vector<std::string> take_copy_failures() { return writers_.take_copy_failures(); }
 
  private:
   static constexpr uint32_t kNobody = UINT32_MAX;

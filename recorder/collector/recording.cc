@@ -36,7 +36,7 @@ constexpr size_t kLeastDescriptors = 10;
 
 // Our first one, two for the tapes, one each for the services, for /proc and for the rings, and the
 // program.
-constexpr size_t kLeastThreads = 7;
+constexpr size_t kLeastThreads = 7;  // one more looks at memory, if it is to be looked at
 
 // Tries to write the tape before anything runs, so that a wrong name or a full disk is an error and
 // not a loss.
@@ -182,6 +182,7 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
     return options.session.follow != Follow::kNone && users.any();  // else forks have it in vain
   };
   std::atomic<int> signal_target = SignalForwarder::kNobody;
+  MemoryAlarm* alarm = nullptr;
   std::unique_ptr<Collector> made;
   try {
     made = std::make_unique<Collector>(
@@ -192,7 +193,10 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
             .start_after = options.start_after,
             .bounds = options.bounds,
             .keep_last = options.keep_last,
-            .memory_watch = memory_watch,
+            .on_pids =
+                [&alarm](std::vector<uint32_t> pids) {
+                  if (alarm != nullptr) alarm->set_pids(std::move(pids));
+                },
             .waits_for_all = options.waits_for_all,
             .has_users = has_users,
             .on_long_life = is_child ? std::function<void()>() : Background::leave_standard_error,
@@ -208,8 +212,16 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
     return base::os_error("cannot start a thread", error.code().value());
   }
   Collector& collector = *made;
-  // Ends before those that it calls.
+  // These two end before those that they call.
   HEAPTAPE_ASSIGN_OR_RETURN(const auto services, ServiceThread::open());
+  std::optional<MemoryAlarm> memory_alarm;
+  if (memory_watch) {
+    try {
+      alarm = &memory_alarm.emplace(std::move(*memory_watch), [&collector] { collector.flush(); });
+    } catch (const std::system_error& error) {
+      return base::os_error("cannot start a thread", error.code().value());
+    }
+  }
   const bool adopts = is_child && options.waits_for_all;
   if (adopts && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {
     return base::os_error("cannot wait for all processes", errno);

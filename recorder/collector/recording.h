@@ -8,6 +8,7 @@
 #include "recorder/collector/background.h"
 #include "recorder/collector/collector.h"
 #include "recorder/collector/live_figures.h"
+#include "recorder/collector/memory_watch.h"
 #include "recorder/collector/recorder_signals.h"
 #include "recorder/collector/session_memory.h"
 #include "recorder/collector/target.h"

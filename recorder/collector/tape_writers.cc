@@ -9,6 +9,7 @@ namespace {
 constexpr size_t kThreads = 2;
 // Of one tape: some 4 MB of columns, and as long as it takes to write them for a disk to wake up.
 constexpr uint32_t kMaxChunksWaiting = 8;
+constexpr size_t kMostCopyFailures = 3;
 constexpr size_t kMaxSpares = 8;  // about 0.5 MB each
 
 }  // namespace
@@ -107,12 +108,16 @@ void TapeWriters::work(Tape& tape, Job& job, schema::FrameCompressor& compressor
     tape.has_failed = !tape.output.status().ok();
     --tape.parts_waiting;
     ++tape.jobs_done;
+  } else if (std::holds_alternative<Trim>(job)) {
+    tape.trim_waits = false;
   } else if (const auto* const copy = std::get_if<Copy>(&job)) {
     const auto summary = tape.output.write_copy(copy->path, copy->summary, compressor);
     tape.copy_has_failed = !summary.ok();
     if (!summary.ok()) {
       const std::lock_guard lock(mutex_);
-      copy_failures_.push_back(summary.error().message);
+      if (copy_failures_.size() < kMostCopyFailures) {
+        copy_failures_.push_back(summary.error().message);
+      }
     }
     ++tape.jobs_done;
   } else if (auto* const begin = std::get_if<Open>(&job)) {
@@ -174,7 +179,7 @@ bool TapeStream::is_behind() const {
 }
 
 void TapeStream::trim() {
-  writers_.post(tape_, TapeWriters::Trim());
+  if (!tape_->trim_waits.exchange(true)) writers_.post(tape_, TapeWriters::Trim());
 }
 
 void TapeStream::write_copy(std::string path, const schema::TapeSummary& summary) {

@@ -59,7 +59,7 @@ class TapeWriters {
   // How much of each tape is kept from its next chunk on.
   void set_window_bytes(uint64_t bytes) { window_bytes_ = bytes; }
   uint64_t window_bytes() const { return window_bytes_.load(); }
-  // What failed of the copies since the last call, one sentence each.
+  // Why copies failed, one sentence each, the first ones.
   std::vector<std::string> take_copy_failures();
 
   // They live as long as this does.
@@ -103,6 +103,7 @@ class TapeWriters {
     std::atomic<bool> has_failed{false};
     std::atomic<bool> copy_has_failed{false};  // the last one
     std::atomic<uint64_t> kept_bytes{0};
+    std::atomic<bool> trim_waits{false};
     std::atomic<uint32_t> chunks_waiting{0};
     std::atomic<uint32_t> parts_waiting{0};
     std::atomic<bool> effort_pays{false};
@@ -156,7 +157,7 @@ class TapeStream : private schema::ChunkSink {
   // Whether the tape has the last calls only. Then save() makes a chunk, to be dropped in time.
   bool keeps_last() const { return keeps_last_; }
   uint64_t kept_bytes() const { return tape_->kept_bytes.load(); }
-  // To TapeWriters::window_bytes(), though no chunk comes.
+  // To TapeWriters::window_bytes(), soon, though no chunk comes.
   void trim();
   // The tape as it would be if it ended here, to a file of its own.
   void write_copy(std::string path, const schema::TapeSummary& summary);

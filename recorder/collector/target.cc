@@ -120,7 +120,7 @@ bool reap_orphans(int target) {
   }
 }
 
-std::optional<TargetEnd> wait_for_target(int pid, TargetGroup group) {
+std::optional<TargetEnd> wait_for_target(int pid, OurSignals ours) {
   constexpr int kLookMs = 100;  // where no descriptor is left for signals
   auto signals = SignalForwarder::open();
   for (;;) {
@@ -128,7 +128,6 @@ std::optional<TargetEnd> wait_for_target(int pid, TargetGroup group) {
     reap_orphans(pid);  // that came to us before the recording ended
     pollfd wait{signals.ok() ? signals->descriptor() : -1, POLLIN, 0};
     poll(&wait, 1, signals.ok() ? -1 : kLookMs);
-    const OurSignals ours{.interrupts = group == TargetGroup::kOwn};
     if (signals.ok() && signals->forward_to(pid, ours).end) return std::nullopt;
   }
 }

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "recorder/collector/recorder_signals.h"
+#include "recorder/collector/signal_forwarder.h"
 
 namespace heaptape::recorder {
 
@@ -63,8 +64,8 @@ std::optional<TargetEnd> poll_target(const Target& target);
 bool reap_orphans(int target);
 
 // Waits for the end of the child `pid`, which is recorded no longer, and forwards signals to it.
-// Nothing: SIGINT came first, and it has a group of its own.
-std::optional<TargetEnd> wait_for_target(int pid, TargetGroup group);
+// Nothing: SIGINT came first, which is among `ours`.
+std::optional<TargetEnd> wait_for_target(int pid, OurSignals ours);
 
 // Ends this process as the target ended: with its exit status, or by its signal, but without a
 // second core dump.

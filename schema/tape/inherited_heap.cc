@@ -40,13 +40,18 @@ std::string copy_beside(const std::string& path, const std::string& parents) {
 base::Result<TapeReader> open_parents(const std::string& path, const Inheritance& inheritance,
                                       int generation) {
   const std::string whole = (std::filesystem::path(path).parent_path() / inheritance.tape).string();
+  std::string reason = "is not beside it as it was recorded";
   for (const std::string& name : {copy_beside(path, whole), whole, whole + ".partial"}) {
     const auto found = TapeReader::open(name, OnDamage::kSkip, Inherited::kLeaveOut);
     if (!found.ok() || found->header().start_unix_ns != inheritance.start_unix_ns) continue;
     if (has_other_numbers(*found)) return no_heap(inheritance, "was repaired and lacks calls");
-    return TapeReader::open(name, OnDamage::kSkip, Inherited::kJoin, generation + 1);
+    const auto until = found->position_after(inheritance.events);
+    if (until && found->own_events() >= *until) {
+      return TapeReader::open(name, OnDamage::kSkip, Inherited::kJoin, generation + 1);
+    }
+    reason = until ? "ends before the fork" : "has its last calls only, which came after the fork";
   }
-  return no_heap(inheritance, "is not beside it as it was recorded");
+  return no_heap(inheritance, reason);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "schema/tape/tape_output.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "base/clock.h"
@@ -138,23 +139,55 @@ base::Status TapeOutput::make_room_for(TapeWindow& window) {
   return full;
 }
 
+namespace {
+
+// Numbers the events of chunks from `first` on, and writes them.
+class NumberedChunks : public ChunkSink {
+ public:
+  using Put = std::function<base::Status(const EventColumns& chunk)>;
+
+  NumberedChunks(uint64_t first, Put put) : first_(first), put_(std::move(put)) {}
+
+  EventColumns write(EventColumns chunk) override {
+    chunk.first_event += first_;
+    if (status_.ok()) status_ = put_(chunk);
+    chunk.clear();
+    return chunk;
+  }
+  void save(EventPart) override {}
+  std::optional<SizeClasses> size_classes(uint64_t) const override { return SizeClasses::kChunks; }
+  const base::Status& status() const { return status_; }
+
+ private:
+  uint64_t first_;
+  Put put_;
+  base::Status status_;
+};
+
+}  // namespace
+
+base::Status TapeOutput::put_beginning(const TapeWindow& window, FrameCompressor& compressor) {
+  NumberedChunks chunks(window.dropped() - window.blocks(),
+                        [&](const EventColumns& chunk) -> base::Status {
+                          HEAPTAPE_ASSIGN_OR_RETURN(const auto words, encode(chunk));
+                          return put_events(chunk, compressor.compress(words));
+                        });
+  window.write_beginning(chunks);
+  carried_events_ = written_.events;
+  return chunks.status();
+}
+
 base::Status TapeOutput::put_window(TapeWindow& window, std::optional<Inheritance> inheritance,
                                     FrameCompressor& compressor) {
   HEAPTAPE_RETURN_IF_ERROR(window.drop_older(base::monotonic_ns()));
-  const TapeWindow::Beginning beginning =
-      window.dropped() == 0 ? TapeWindow::Beginning() : window.beginning();
   if (window.dropped() != 0) {
     if (!inheritance) inheritance.emplace();
-    inheritance->blocks = beginning.blocks;
+    inheritance->blocks = window.blocks();
     inheritance->dropped = window.dropped();
-    inheritance->first_number = window.dropped() - beginning.blocks;
+    inheritance->first_number = window.dropped() - window.blocks();
   }
   base::Status written = inheritance ? put_inheritance(*inheritance, compressor) : base::Status();
-  for (const EventColumns& chunk : beginning.chunks) {
-    if (!written.ok()) break;
-    HEAPTAPE_ASSIGN_OR_RETURN(const auto words, encode(chunk));
-    written = put_events(chunk, compressor.compress(words));
-  }
+  if (written.ok() && window.dropped() != 0) written = put_beginning(window, compressor);
   for (const TapeWindow::Chunk& chunk : window.chunks()) {
     if (written.ok()) written = put(chunk.header, chunk.frame, footer_bytes());
     if (written.ok()) {
@@ -176,11 +209,10 @@ base::Result<TapeSummary> TapeOutput::write_copy(const std::string& path,
   HEAPTAPE_RETURN_IF_ERROR(copy.open(compressor));
   HEAPTAPE_RETURN_IF_ERROR(copy.reserve_for(*window_));
   const base::Status written = copy.put_window(*window_, inheritance_, compressor);
-  if (!written.ok()) {
-    copy.file_->remove_if_abandoned();
-    return written.error();
-  }
-  return copy.end(summary, compressor);
+  auto summed_up =
+      written.ok() ? copy.end(summary, compressor) : base::Result<TapeSummary>(written.error());
+  if (!summed_up.ok() && copy.file_) copy.file_->remove_if_abandoned();
+  return summed_up;
 }
 
 SizeClasses TapeOutput::choose_size_classes(const EventColumns& chunk,
@@ -309,8 +341,8 @@ base::Result<TapeSummary> TapeOutput::end(const TapeSummary& summary, FrameCompr
 void TapeOutput::forget_chunks() {
   image_.clear();
   index_.clear();
+  lost_events_ += written_.events - carried_events_;
   written_ = {};
-  lost_events_ = events_;
 }
 
 base::Result<TapeSummary> TapeOutput::put_footer(TapeSummary summary, FrameCompressor& compressor) {

@@ -85,6 +85,7 @@ class TapeOutput {
   base::Status put_events(const EventColumns& chunk, std::span<const uint8_t> frame);
   base::Status put_window(TapeWindow& window, std::optional<Inheritance> inheritance,
                           FrameCompressor& compressor);
+  base::Status put_beginning(const TapeWindow& window, FrameCompressor& compressor);
   base::Status reserve_for(const TapeWindow& window);
   base::Status make_room_for(TapeWindow& window);
   base::Status put(ChunkHeader header, std::span<const uint8_t> frame, uint64_t reserve_bytes);
@@ -113,6 +114,7 @@ class TapeOutput {
   uint64_t last_chunk_bytes_ = 0;
   uint64_t events_ = 0;
   uint64_t lost_events_ = 0;
+  uint64_t carried_events_ = 0;  // of those written, those that stand for dropped ones
   ChunkCounts written_;
   std::unique_ptr<TapeWindow> window_;      // null: chunks go to the file at once
   std::optional<Inheritance> inheritance_;  // with a window

@@ -14,8 +14,7 @@ namespace {
 
 constexpr char kForkNotKnown[] =
     "the heap that it inherited is not known: the fork is not on its parent's tape";
-constexpr char kNotKept[] =
-    "the heap that it inherited is not known: the tape has its last calls only";
+constexpr char kNotKept[] = "the heap that it inherited is not known: its first calls were dropped";
 
 bool has_events(const ChunkRef& chunk) {
   return chunk.kind == ChunkKind::kEvents || chunk.kind == ChunkKind::kPart;
@@ -139,8 +138,9 @@ void TapeReader::join_inheritance(int generation) {
 }
 
 std::optional<uint64_t> TapeReader::position_after(uint64_t made) const {
-  if (made < dropped_calls()) return std::nullopt;
-  return inherited_blocks() + (made - dropped_calls());
+  const uint64_t kept = made - dropped_calls();
+  if (made < dropped_calls() || kept > UINT64_MAX - inherited_blocks()) return std::nullopt;
+  return inherited_blocks() + kept;
 }
 
 uint64_t TapeReader::inherited_blocks() const {
@@ -150,7 +150,7 @@ uint64_t TapeReader::inherited_blocks() const {
 
 base::Status TapeReader::seek(uint64_t event) {
   heap_given_ = std::min(event, joined_blocks());
-  return seek_own(first_number_ + (event - heap_given_));
+  return seek_own(first_number_ + std::min(event - heap_given_, event_count_));
 }
 
 // `number`: as chunks have it.

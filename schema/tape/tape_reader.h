@@ -79,8 +79,8 @@ class TapeReader {
   const std::optional<Inheritance>& inheritance() const { return inheritance_; }
   // Calls before those of the tape, which has the last ones only.
   uint64_t dropped_calls() const { return inheritance_ ? inheritance_->dropped : 0; }
-  // So many calls of the tape, as seek() counts them, come before the process made its next one
-  // after `made`; nothing: those were dropped.
+  // Where on this tape, as seek() counts, the process had made `made` calls; nothing if that is
+  // among the dropped ones.
   std::optional<uint64_t> position_after(uint64_t made) const;
   // So many of the first calls hand out blocks that it inherited, or that are of dropped calls;
   // joined_blocks() of these are of another tape.

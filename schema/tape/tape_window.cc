@@ -4,7 +4,6 @@
 #include <unordered_set>
 #include <utility>
 
-#include "schema/tape/chunk_sink.h"
 #include "schema/tape/info_codec.h"
 #include "schema/tape/steering_op.h"
 #include "schema/tape/tape_encoder.h"
@@ -14,22 +13,10 @@ namespace {
 
 constexpr size_t kBatchEvents = 4096;
 // On a tape, compressed: an allocation with its size, address and thread, and its stack.
-constexpr uint64_t kBytesOfBlock = 12;
-constexpr uint64_t kBytesOfStack = 4;
-constexpr uint64_t kBytesOfFrame = 8;
-constexpr uint64_t kBytesOfChunk = kChunkHeaderBytes + sizeof(ChunkRef);
-
-class ChunkList : public ChunkSink {
- public:
-  EventColumns write(EventColumns chunk) override {
-    chunks.push_back(std::move(chunk));
-    return {};
-  }
-  void save(EventPart) override {}
-  std::optional<SizeClasses> size_classes(uint64_t) const override { return SizeClasses::kChunks; }
-
-  std::vector<EventColumns> chunks;
-};
+constexpr uint64_t kBytesPerBlock = 6;
+constexpr uint64_t kBytesPerStack = 3;
+constexpr uint64_t kBytesPerFrame = 8;
+constexpr uint64_t kBytesPerChunk = kChunkHeaderBytes + sizeof(ChunkRef);
 
 // The later one takes the place of the other.
 bool is_same_setting(const SteeringCall& a, const SteeringCall& b) {
@@ -82,7 +69,7 @@ void ChunkCounts::add(const ProcessSample& sample) {
 
 base::Status TapeWindow::add(Chunk chunk) {
   const uint64_t now_ns = chunk.end_ns;
-  chunk_bytes_ += kBytesOfChunk + chunk.frame.size();
+  chunk_bytes_ += kBytesPerChunk + chunk.frame.size();
   chunks_.push_back(std::move(chunk));
   while (is_too_large()) HEAPTAPE_RETURN_IF_ERROR(drop_oldest());
   return drop_older(now_ns);
@@ -101,16 +88,22 @@ base::Status TapeWindow::drop_older(uint64_t now_ns) {
   return {};
 }
 
-uint64_t TapeWindow::bytes() const {
-  const uint64_t of_block = kBytesOfBlock + (has_stacks_ ? kBytesOfStack : 0);
-  return chunk_bytes_ + live_.count() * of_block + (stacks_.limit() - 1) * kBytesOfFrame +
-         mapping_bytes_;
+uint64_t TapeWindow::beginning_bytes() const {
+  const uint64_t per_block = kBytesPerBlock + (has_stacks_ ? kBytesPerStack : 0);
+  return live_.count() * per_block + (stacks_.limit() - 1) * kBytesPerFrame + mapping_bytes_;
+}
+
+// Each chunk that goes may leave more blocks than it had bytes: not for that reason down to
+// nothing.
+bool TapeWindow::is_too_large() const {
+  const uint64_t others = std::min(beginning_bytes(), keep_.bytes);
+  return chunks_.size() > 1 && chunk_bytes_ > std::max(keep_.bytes / 2, keep_.bytes - others);
 }
 
 base::Status TapeWindow::drop_oldest() {
   const Chunk chunk = std::move(chunks_.front());
   chunks_.pop_front();
-  chunk_bytes_ -= kBytesOfChunk + chunk.frame.size();
+  chunk_bytes_ -= kBytesPerChunk + chunk.frame.size();
   HEAPTAPE_ASSIGN_OR_RETURN(auto words, decompress_frame(chunk.frame));
   EventDecoder decoder;
   HEAPTAPE_RETURN_IF_ERROR(decoder.load(std::move(words)));
@@ -139,22 +132,32 @@ base::Status TapeWindow::drop_oldest() {
     settings_.push_back(call);
   }
   for (const ThreadEnd& end : decoder.ends()) ended_threads_.push_back(end.thread);
+  if (ended_threads_.size() > next_forgetting_) forget_threads();
   if (!decoder.times().empty()) time_ns_ = decoder.times().back().time_ns;
   return {};
 }
 
-TapeWindow::Beginning TapeWindow::beginning() const {
-  ChunkList list;
-  TapeEncoder encoder(list);
+// Those that have ended and have no block left: their number grows for ever.
+void TapeWindow::forget_threads() {
+  std::unordered_set<uint32_t> threads;
+  for (const LiveBlock& block : live_.list()) threads.insert(block.birth.thread);
+  const std::unordered_set<uint32_t> ended(ended_threads_.begin(), ended_threads_.end());
+  std::erase_if(settings_, [&](const SteeringCall& call) {
+    return is_of_a_thread(call.op) && ended.contains(call.thread);
+  });
+  std::erase_if(ended_threads_, [&](uint32_t thread) { return !threads.contains(thread); });
+  next_forgetting_ = 1024 + 2 * ended_threads_.size();
+}
+
+void TapeWindow::write_beginning(ChunkSink& sink) const {
+  TapeEncoder encoder(sink);
   if (has_stacks_) encoder.set_has_stacks();
   add_frames(stacks_, encoder);
   if (time_ns_) encoder.add_time(*time_ns_);  // of all these blocks
   for (const SteeringCall& call : settings_) encoder.add_steering(call);
-  Beginning beginning;
   std::unordered_set<uint32_t> threads;
   for (const LiveBlock& block : live_.list()) {
     encoder.append(block.birth, block.stack);
-    ++beginning.blocks;
     threads.insert(block.birth.thread);
   }
   if (time_ns_) encoder.add_time(*time_ns_);
@@ -162,9 +165,6 @@ TapeWindow::Beginning TapeWindow::beginning() const {
     if (threads.contains(thread)) encoder.add_end(thread);
   }
   encoder.flush();
-  beginning.chunks = std::move(list.chunks);
-  for (EventColumns& chunk : beginning.chunks) chunk.first_event += dropped_ - beginning.blocks;
-  return beginning;
 }
 
 }  // namespace heaptape::schema

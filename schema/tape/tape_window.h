@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "schema/tape/chunk.h"
+#include "schema/tape/chunk_sink.h"
 #include "schema/tape/event_columns.h"
 #include "schema/tape/event_decoder.h"
 #include "schema/tape/live_blocks.h"
@@ -20,7 +21,9 @@ namespace heaptape::schema {
 
 // How much of a tape is kept. Older calls go if they are beyond either bound.
 struct KeepLast {
-  uint64_t bytes = UINT64_MAX;    // of the tape; at least its last chunk is kept
+  // Of the tape; but at least its last chunk is kept, and calls in half of the bytes, if the blocks
+  // from before need more than the other half.
+  uint64_t bytes = UINT64_MAX;
   uint64_t time_ns = UINT64_MAX;  // before now
 
   bool operator==(const KeepLast&) const = default;
@@ -43,7 +46,7 @@ struct ChunkCounts {
 
 // Drops the oldest chunks as new ones come. Calls that were dropped leave the blocks that are still
 // live, the settings that last, the frames, and which threads have ended: with these, the rest is a
-// tape. Memory: the chunks, and some 60 bytes for each live block. One thread.
+// tape. Memory: the chunks, and some 80 bytes for each live block. One thread.
 class TapeWindow {
  public:
   struct Chunk {
@@ -52,15 +55,9 @@ class TapeWindow {
     ChunkCounts counts;
     uint64_t end_ns = 0;  // base::monotonic_ns() when it was complete
   };
-  // What comes before chunks(), as if these blocks had been allocated in order of birth.
-  struct Beginning {
-    std::vector<EventColumns> chunks;
-    uint64_t blocks = 0;
-  };
-
   explicit TapeWindow(const KeepLast& keep) : keep_(keep) {}
 
-  // Fails with kDamaged only if what was dropped could not be read, which does not happen.
+  // Fails with kDamaged only if a chunk that we encoded cannot be decoded.
   base::Status add(Chunk chunk);
   base::Status set_bytes(uint64_t bytes);  // KeepLast::bytes
   base::Status drop_older(uint64_t now_ns);
@@ -68,13 +65,18 @@ class TapeWindow {
 
   const std::deque<Chunk>& chunks() const { return chunks_; }
   uint64_t dropped() const { return dropped_; }  // calls
-  // On a tape, about: less than that where blocks and frames compress as usual. Without header,
-  // summary and the like.
-  uint64_t bytes() const;
-  Beginning beginning() const;
+  // Estimate of what chunks, blocks and frames take on a tape; header, summary and index come on
+  // top.
+  uint64_t bytes() const { return chunk_bytes_ + beginning_bytes(); }
+  // Calls that come before chunks(): they hand out the blocks that are live then.
+  uint64_t blocks() const { return live_.count(); }
+  // These calls, in order of birth, with all that goes with them. `sink` gives no memory back.
+  void write_beginning(ChunkSink& sink) const;
 
  private:
-  bool is_too_large() const { return chunks_.size() > 1 && bytes() > keep_.bytes; }
+  uint64_t beginning_bytes() const;
+  bool is_too_large() const;
+  void forget_threads();
 
   KeepLast keep_;
   std::deque<Chunk> chunks_;
@@ -85,9 +87,10 @@ class TapeWindow {
   Stacks stacks_;
   bool has_stacks_ = false;
   std::vector<SteeringCall> settings_;
-  uint64_t mapping_bytes_ = 0;  // of the names in stacks_
-  std::vector<uint32_t> ended_threads_;
-  std::optional<uint64_t> time_ns_;  // at their end
+  uint64_t mapping_bytes_ = 0;           // of the names in stacks_
+  std::vector<uint32_t> ended_threads_;  // at least those that have live blocks
+  size_t next_forgetting_ = 1024;        // when there are so many
+  std::optional<uint64_t> time_ns_;      // at their end
 };
 
 }  // namespace heaptape::schema

@@ -114,7 +114,6 @@ TEST_F(Inheritance, IsKnownOfChildrenThatExecuteAtOnce) {
   for (const Child& child : record_family("execute", 20)) expect_heap_of(child);
 }
 
-// The fork is in a process that was not recorded then.
 // Workers crash and are forked anew. Each leaves its tape.
 TEST_F(Inheritance, IsThatOfWorkersOfAServer) {
   constexpr size_t kWorkers = 3;
@@ -145,6 +144,7 @@ TEST_F(Inheritance, IsThatOfWorkersOfAServer) {
   EXPECT_EQ(workers, kWorkers + kCrashes);
 }
 
+// The fork is in a process that was not recorded then.
 TEST_F(Inheritance, IsNotKnownBeforeALateStart) {
   const Ended ended =
       record({target_path("late"), heaptape_path() + " ctl $PPID start >&2"}, {"--paused"});

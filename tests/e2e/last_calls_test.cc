@@ -63,7 +63,8 @@ TEST_F(LastCalls, StayWithinTheirBytes) {
   EXPECT_EQ(heap.unknown_frees, 0u);
   EXPECT_GT(heap.live, 900u) << "of 1,024 slots";
   const Ended info = run_command({heaptape_path(), "info", path});
-  EXPECT_NE(info.out.find(" calls before them were dropped; "), std::string::npos) << info.out;
+  EXPECT_NE(info.out.find(" earlier calls were dropped; the tape begins with "), std::string::npos)
+      << info.out;
 }
 
 // The heap at the end is that of a whole recording, whatever was dropped.
@@ -235,15 +236,25 @@ TEST_F(LastCalls, SayIfTheyCannotBeWritten) {
   EXPECT_TRUE(verifies(folder + "/run.flush-2.tape")) << "the next one works";
 }
 
+// The signal would end the program, of which nothing is recorded any more.
+TEST_F(LastCalls, ArePastWhenTheRecordingHasEnded) {
+  const Ended ended = record(shell("x=$(printf %09999d 1); " + ctl("stop") +
+                                   "; sleep 0.2; kill -USR1 "
+                                   "$PPID; sleep 0.2"),
+                             {"--keep-last", "1MiB", "--flush-on", "USR1"});
+  EXPECT_EQ(ended.status, 5) << ended.describe();
+  EXPECT_FALSE(fs::exists(copy()));
+}
+
 TEST_F(LastCalls, RefuseWhatMakesNoSense) {
   expect_refusal({"--keep-last", "0"}, "less than a chunk of a tape needs: give at least 1MiB");
   expect_refusal({"--keep-last", "4096"}, "give at least 1MiB");
   expect_refusal({"--keep-last", "soon"}, "neither a time, such as 90s or 10m, nor a size");
   expect_refusal({"--keep-last", "1MiB", "--max-size", "1MiB"}, "give either --keep-last");
-  expect_refusal({"--flush-at", "1GiB"}, "give that, too");
-  expect_refusal({"--flush-on", "USR1"}, "give that, too");
+  expect_refusal({"--flush-at", "1GiB"}, "need --keep-last: add it");
+  expect_refusal({"--flush-on", "USR1"}, "need --keep-last: add it");
   expect_refusal({"--keep-last", "1MiB", "--flush-at", "0%"}, "neither a percentage");
-  expect_refusal({"--keep-last", "1MiB", "--flush-at", "101%"}, "neither a percentage");
+  expect_refusal({"--keep-last", "1MiB", "--flush-at", "100%"}, "neither a percentage");
   expect_refusal({"--keep-last", "1MiB", "--flush-at", "0"}, "type a percentage, such as 90%");
   expect_refusal({"--keep-last", "1MiB", "--flush-at", "90"}, "type a percentage, such as 90%");
   expect_refusal({"--keep-last", "1MiB", "--flush-on", "KILL"}, "HUP");
