@@ -230,6 +230,10 @@ bool Collector::answer(ControlRequest& request) {
     if (!stop_) stop_ = announces_end_ ? RecordingEnd::kOfProgram : RecordingEnd::kRequest;
     stops_.push_back(std::move(request));
   } else if (request.verb == ControlVerb::kFlush) {
+    if (options_.keep_last && request.number == 0) {
+      request.cut = 0;  // its process has joined since: in the next round
+      return false;
+    }
     const auto saved = table_.save_up_to(request.cut, request.number);
     if (saved == RecordedProcess::Saved::kNotYet) return false;
     const bool has_failed = saved == RecordedProcess::Saved::kFailed;

@@ -70,7 +70,7 @@ class TapeWindow {
   uint64_t bytes() const { return chunk_bytes_ + beginning_bytes(); }
   // Calls that come before chunks(): they hand out the blocks that are live then.
   uint64_t blocks() const { return live_.count(); }
-  // These calls, in order of birth, with all that goes with them. `sink` gives no memory back.
+  // These calls, in order of birth, with all that goes with them, numbered from 0.
   void write_beginning(ChunkSink& sink) const;
 
  private:

@@ -59,7 +59,7 @@ class HistoryTest : public testing::Test {
     }
     EXPECT_TRUE(tape->finish({}).ok());
   }
-  std::vector<RunMetrics> replay(const std::string& name, ReplayOptions options) const {
+  std::vector<RunMetrics> replay(const std::string& name, const ReplayOptions& options) const {
     return tests::replay_tape(dir_.file(name), options);
   }
   // Both end with the same heap, also if the third's is analyzed only `from` a call on.
