@@ -31,14 +31,14 @@ std::string text_of(const std::string& path) {
   return text.ok() ? *text : "";
 }
 
-// Of a file that is one number; nothing: there is none, or it is "max".
+// The number that a file consists of; nothing if there is no such file, or it says "max".
 std::optional<uint64_t> number_in(const std::string& path) {
   std::string text = text_of(path);
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return base::parse_count(text);
 }
 
-// Of a file of lines "NAME NUMBER".
+// The number behind a name, in a file of lines "NAME NUMBER"; 0 if there is none.
 uint64_t field_in(const std::string& path, std::string_view wanted) {
   std::istringstream lines(text_of(path));
   std::string name;

@@ -44,9 +44,10 @@ schema::StackRecording stack_recording(const Board& board) {
           board.stack_frames, board.stack_bytes};
 }
 
-// Of a slow program, the time that is kept is in so many chunks: it is that much longer at most.
-constexpr uint64_t kChunksOfTime = 8;
-// Of the bytes that are kept, what goes to headers, summaries and indices.
+// Also a slow program starts this many chunks in the time that is kept, so that at most one too
+// many is kept.
+constexpr uint64_t kChunksPerTime = 8;
+// One part in this many of the bytes is left for headers, summaries and indices.
 constexpr uint64_t kFooterShare = 32;
 
 // How many ended processes are remembered for children that have not joined yet.
@@ -257,7 +258,7 @@ void ProcessTable::adopt_process(const Claim& claim) {
     traits.code_names = std::make_shared<CodeNames>(traits.identity.perf_maps);
   }
   traits.start_unix_ns = base::clock_ns(CLOCK_REALTIME);
-  if (keep_) traits.save_after_ns = keep_->time_ns / kChunksOfTime;
+  if (const auto& keep = writers_.kept()) traits.save_after_ns = keep->time_ns / kChunksPerTime;
   auto tape = create_tape(claim, traits);
   const auto with_stacks =
       handshakes_.code() != nullptr ? RingMerge::WithStacks::kYes : RingMerge::WithStacks::kNo;
@@ -289,10 +290,11 @@ std::vector<uint32_t> ProcessTable::pids() const {
 }
 
 void ProcessTable::share_window() {
-  if (!keep_ || keep_->bytes == UINT64_MAX) return;
+  const auto& keep = writers_.kept();
+  if (!keep || keep->bytes == UINT64_MAX) return;
   std::vector<uint64_t> kept;
   for (const auto& [slot, process] : processes_) kept.push_back(process->tape().kept_bytes());
-  const uint64_t share = fair_share(std::move(kept), keep_->bytes - keep_->bytes / kFooterShare);
+  const uint64_t share = fair_share(std::move(kept), keep->bytes - keep->bytes / kFooterShare);
   writers_.set_window_bytes(share);
   for (const auto& [slot, process] : processes_) {
     if (process->tape().kept_bytes() > share) process->tape().trim();
@@ -465,8 +467,9 @@ void ProcessTable::wait_for_tapes() {
     entry.largest_sample = tape.summary->largest_sample;
     if (tape.summary->end_reason != schema::EndReason::kDiskFull) continue;
     cut_short.push_back("the disk is full: '" + tape.path + "' holds " +
-                        (keep_ ? "the last " : "the first ") + std::to_string(entry.events) +
-                        " events, " + std::to_string(entry.lost_events) + " are lost");
+                        (writers_.kept() ? "the last " : "the first ") +
+                        std::to_string(entry.events) + " events, " +
+                        std::to_string(entry.lost_events) + " are lost");
   }
   note_failures(unwritten);
   note_failures(cut_short);

@@ -86,10 +86,7 @@ class ProcessTable {
   uint64_t unseen_calls() const;
   // Before the first process: only the last calls are kept. All tapes together have keep.bytes, but
   // no tape less than its last chunk.
-  void keep_last(const schema::KeepLast& keep) {
-    keep_ = keep;
-    writers_.keep_last(keep);
-  }
+  void keep_last(const schema::KeepLast& keep) { writers_.keep_last(keep); }
   // As RecordedProcess has it, of all, also of those that have ended.
   RecordedProcess::Saved save_up_to(uint64_t cut, uint64_t number);
   // From time to time: shares out what may be kept.
@@ -179,7 +176,6 @@ class ProcessTable {
   std::vector<Heir> heirs_;
   std::deque<Estate> estates_;  // the last ones
   std::unique_ptr<base::OutputFile> first_file_;
-  std::optional<schema::KeepLast> keep_;  // nothing: whole tapes
   bool counts_sizes_ = false;
   bool has_ended_ = false;  // a process, since the pools were looked through
   ProcessTotals ended_;

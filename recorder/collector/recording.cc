@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <filesystem>
+#include <functional>
 #include <latch>
 #include <optional>
 #include <string>
@@ -182,7 +183,11 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
     return options.session.follow != Follow::kNone && users.any();  // else forks have it in vain
   };
   std::atomic<int> signal_target = SignalForwarder::kNobody;
-  MemoryAlarm* alarm = nullptr;
+  MemoryAlarm* alarm = nullptr;  // set before the collector runs
+  std::function<void(std::vector<uint32_t>)> on_pids;
+  if (memory_watch) {
+    on_pids = [&alarm](std::vector<uint32_t> pids) { alarm->set_pids(std::move(pids)); };
+  }
   std::unique_ptr<Collector> made;
   try {
     made = std::make_unique<Collector>(
@@ -193,10 +198,7 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
             .start_after = options.start_after,
             .bounds = options.bounds,
             .keep_last = options.keep_last,
-            .on_pids =
-                [&alarm](std::vector<uint32_t> pids) {
-                  if (alarm != nullptr) alarm->set_pids(std::move(pids));
-                },
+            .on_pids = on_pids,
             .waits_for_all = options.waits_for_all,
             .has_users = has_users,
             .on_long_life = is_child ? std::function<void()>() : Background::leave_standard_error,

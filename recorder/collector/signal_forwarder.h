@@ -6,16 +6,16 @@
 
 namespace heaptape::recorder {
 
-// Those that are for us, and not for the program.
+// The signals that the recorder keeps for itself.
 struct OurSignals {
   bool interrupts = false;  // SIGINT: of a target with a group of its own
   int flush = 0;            // 0: none
 };
 
-// What the signals that came ask of us.
+// What signals asked the recorder to do.
 struct AskedBySignal {
-  bool end = false;    // of the recording
-  bool flush = false;  // OurSignals::flush came
+  bool end = false;    // end the recording
+  bool flush = false;  // write the last calls
 };
 
 // A signal that somebody sent to this process alone is forwarded. One from a key of the terminal is

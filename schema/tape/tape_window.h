@@ -21,8 +21,8 @@ namespace heaptape::schema {
 
 // How much of a tape is kept. Older calls go if they are beyond either bound.
 struct KeepLast {
-  // Of the tape; but at least its last chunk is kept, and calls in half of the bytes, if the blocks
-  // from before need more than the other half.
+  // Size of the tape. But its last chunk is always kept, and if the blocks from before need more
+  // than half of the bytes, the calls still have the other half.
   uint64_t bytes = UINT64_MAX;
   uint64_t time_ns = UINT64_MAX;  // before now
 
@@ -81,7 +81,7 @@ class TapeWindow {
   KeepLast keep_;
   std::deque<Chunk> chunks_;
   uint64_t chunk_bytes_ = 0;
-  // Of the chunks that were dropped:
+  // What the dropped chunks left:
   uint64_t dropped_ = 0;
   LiveBlocks live_;
   Stacks stacks_;

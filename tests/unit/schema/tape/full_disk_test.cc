@@ -139,6 +139,25 @@ TEST(FullDisk, CountsAllOfTheLastCallsAsLost) {
   EXPECT_EQ(summary->losses.lost_events, 19'999u) << "those kept; the others were dropped";
 }
 
+// The same of a tape that has no file yet, as those of children have none.
+TEST(FullDisk, CountsTheLastCallsThatNeverHadAFile) {
+  tests::TempDir dir;
+  tests::Random random(9);
+  FrameCompressor compressor;
+  TapeOutput output(dir.file("t"), tests::sample_header());
+  output.keep_last({.time_ns = 0});
+  EventEncoder encoder;
+  for (uint64_t i = 0; i < 2'000; ++i) {
+    encoder.append(tests::malloc_event(random.below(100'000), 0x10000 + i * 0x20000));
+    if (encoder.count() == 1'000) output.write(encoder.take(), compressor);
+  }
+  const FileSizeLimit limit(2000);
+  const auto summary = output.finish({}, {}, compressor);
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(summary->end_reason, EndReason::kDiskFull);
+  EXPECT_EQ(summary->losses.lost_events, 1'000u) << "the others were dropped on request";
+}
+
 TEST(FullDisk, LeavesATapeThatSaysThatItsOneChunkFoundNoRoom) {
   tests::TempDir dir;
   tests::Random random(6);
