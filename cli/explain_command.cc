@@ -37,9 +37,11 @@ struct StacksAndSites {
 Result<std::unique_ptr<StacksAndSites>> read_sites(schema::TapeReader& tape,
                                                    const ExplainCommandOptions& options,
                                                    const replayer::SiteRules& rules,
+                                                   const replayer::ExplainedMoment& explained,
                                                    Console& console) {
-  HEAPTAPE_ASSIGN_OR_RETURN(auto stacks,
-                            read_stacks_if_any(tape, options.filters, options.symbols, console));
+  const StacksWanted wanted{explained.keyframe.get(), explained.moment.event};
+  HEAPTAPE_ASSIGN_OR_RETURN(
+      auto stacks, read_stacks_if_any(tape, options.filters, options.symbols, console, wanted));
   return stacks ? std::make_unique<StacksAndSites>(std::move(*stacks), rules) : nullptr;
 }
 
@@ -81,9 +83,11 @@ Result<int> explain_tape(const ExplainCommandOptions& options, Console& console,
                             open_tape(options.tape_path, schema::OnDamage::kStop, console));
   if (!options.is_chosen) note_bigger_tape(tape, console);
   HEAPTAPE_RETURN_IF_ERROR(check_page(options, explained.spec));
-  HEAPTAPE_ASSIGN_OR_RETURN(const auto known, read_sites(tape, options, rules, console));
+  HEAPTAPE_ASSIGN_OR_RETURN(auto moment, find_explained(tape, explained, console));
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto known, read_sites(tape, options, rules, moment, console));
   const replayer::Sites* const sites = known == nullptr ? nullptr : &known->sites;
-  HEAPTAPE_ASSIGN_OR_RETURN(const auto heap, explain_heap(tape, explained, sites, console));
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto heap,
+                            explain_heap(tape, explained, std::move(moment), sites, console));
   if (!heap) return kExitFailed;
   const auto& [explanation, calls] = *heap;
   if (calls && shows_none(*explanation.run.picture, *calls)) return no_site_shown(tape);

@@ -23,14 +23,23 @@ base::Status check_account(const replayer::ExplainOptions& options,
 
 }  // namespace
 
+base::Result<replayer::ExplainedMoment> find_explained(schema::TapeReader& tape,
+                                                       const replayer::ExplainOptions& options,
+                                                       Console& console) {
+  Progress progress(console, "reading " + base::display_text(tape.path()));
+  return replayer::find_explained(tape, options,
+                                  [&progress](double share) { progress.show(share); });
+}
+
 base::Result<std::optional<ExplainedHeap>> explain_heap(schema::TapeReader& tape,
                                                         const replayer::ExplainOptions& options,
+                                                        replayer::ExplainedMoment explained,
                                                         const replayer::Sites* sites,
                                                         Console& console) {
   Progress progress(console, "replaying " + base::display_text(tape.path()));
-  HEAPTAPE_ASSIGN_OR_RETURN(
-      replayer::Explanation explanation,
-      replayer::explain(tape, options, [&progress](double share) { progress.show(share); }));
+  HEAPTAPE_ASSIGN_OR_RETURN(replayer::Explanation explanation,
+                            replayer::explain(tape, options, explained,
+                                              [&progress](double share) { progress.show(share); }));
   const replayer::RunResult& run = explanation.run;
   if (run.failure) {
     console.print_error("'" + run.spec.label + "' failed at #" + base::grouped(run.failure->event) +
@@ -42,8 +51,8 @@ base::Result<std::optional<ExplainedHeap>> explain_heap(schema::TapeReader& tape
   if (sites != nullptr) {
     const replayer::RunResult& done = heap.explanation.run;
     auto calls = replayer::calls_to_name(*done.picture, done.metrics.heap_growths);
-    HEAPTAPE_ASSIGN_OR_RETURN(heap.calls,
-                              replayer::CallSites::read(tape, *sites, std::move(calls)));
+    HEAPTAPE_ASSIGN_OR_RETURN(heap.calls, replayer::CallSites::read(tape, *sites, std::move(calls),
+                                                                    explained.keyframe.get()));
   }
   return std::optional(std::move(heap));
 }

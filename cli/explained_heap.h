@@ -17,10 +17,16 @@ struct ExplainedHeap {
   std::optional<replayer::CallSites> calls;  // of calls_to_name(), if there were sites
 };
 
+// Finds the moment and shows the progress.
+base::Result<replayer::ExplainedMoment> find_explained(schema::TapeReader& tape,
+                                                       const replayer::ExplainOptions& options,
+                                                       Console& console);
+
 // Replays up to the moment and shows the progress. Nothing if the allocator failed: the console has
 // reported it. Fails if there is no account. `sites` may be null, and must outlive the result.
 base::Result<std::optional<ExplainedHeap>> explain_heap(schema::TapeReader& tape,
                                                         const replayer::ExplainOptions& options,
+                                                        replayer::ExplainedMoment explained,
                                                         const replayer::Sites* sites,
                                                         Console& console);
 

@@ -175,6 +175,14 @@ void print_inheritance(const TapeReader& tape, std::ostream& out) {
   out << "; they come before its own calls\n";
 }
 
+void print_keyframes(const TapeReader& tape, std::ostream& out) {
+  const std::vector<uint64_t> calls = tape.keyframes();
+  if (calls.empty()) return;
+  out << "keyframes  " << base::grouped(calls.size()) << ", the first after "
+      << base::counted(calls.front(), "call")
+      << "; `heaptape explain -a recorded --at` uses them\n";
+}
+
 void print(const TapeReader& tape, std::ostream& out) {
   print_header(tape, out);
   print_inheritance(tape, out);
@@ -185,6 +193,7 @@ void print(const TapeReader& tape, std::ostream& out) {
   }
   const schema::StackRecording& stacks = tape.header().stacks;
   if (stacks.mode != schema::StackMode::kNone) print_stacks(stacks, out);
+  print_keyframes(tape, out);
 }
 
 int list_processes(const InfoOptions& options, Console& console) {

@@ -24,9 +24,12 @@ Result<TapeSummary> pack(const PackOptions& options) {
     return base::Error::usage("'" + options.path +
                               "' was not finished: use `heaptape recover`, and pack its output");
   }
+  CopyOptions copied{.level = kPackLevel};
+  // Only the first calls of a late recording tell what of the heap was there before.
+  const bool is_late = tape->summary() && tape->summary()->late_ns != 0;
+  if (!is_late) copied.keyframes = schema::KeyframeSpacing();
   return copy_whole(
-      *tape, options.output, [&tape](const TapeCopy&) { return summary_to_count(*tape); },
-      kPackLevel);
+      *tape, options.output, [&tape](const TapeCopy&) { return summary_to_count(*tape); }, copied);
 }
 
 uint64_t file_bytes(const std::string& path) {

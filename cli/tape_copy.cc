@@ -32,6 +32,7 @@ void TapeCopy::add(const schema::EventBatch& batch) {
   const auto copy_up_to = [&](uint64_t event) {
     for (; sample != batch.samples.end() && sample->event <= event; ++sample) {
       writer_.add_sample(*sample);
+      if (keyframes_) keyframes_->note(*sample);
     }
     for (; time != batch.times.end() && time->event <= event; ++time) {
       writer_.add_time(time->time_ns);
@@ -59,6 +60,12 @@ void TapeCopy::add(const schema::EventBatch& batch) {
   copy_up_to(UINT64_MAX);
 }
 
+void TapeCopy::add(const schema::Event& event, schema::FrameNumber stack) {
+  const schema::FrameNumber copied = stacks_.copy(stack);
+  writer_.append(event, copied);
+  if (keyframes_) keyframes_->note(event, copied);
+}
+
 base::Status TapeCopy::finish() {
   stacks_.finish();
   writer_.flush();
@@ -67,7 +74,8 @@ base::Status TapeCopy::finish() {
 
 base::Result<schema::TapeSummary> copy_whole(
     schema::TapeReader& tape, const std::string& output,
-    const std::function<schema::TapeSummary(const TapeCopy& copy)>& summary, int level) {
+    const std::function<schema::TapeSummary(const TapeCopy& copy)>& summary,
+    const CopyOptions& options) {
   if (base::same_file(tape.path(), output)) {
     return base::Error::usage("'" + output + "' is the tape itself: write to another file");
   }
@@ -75,9 +83,11 @@ base::Result<schema::TapeSummary> copy_whole(
   HEAPTAPE_ASSIGN_OR_RETURN(auto other,
                             schema::TapeReader::open(tape.path(), schema::OnDamage::kSkip));
   HEAPTAPE_ASSIGN_OR_RETURN(const schema::Stacks stacks, other.read_stacks());
-  HEAPTAPE_ASSIGN_OR_RETURN(auto writer, schema::TapeWriter::create(output, tape.header(), level));
+  HEAPTAPE_ASSIGN_OR_RETURN(auto writer,
+                            schema::TapeWriter::create(output, tape.header(), options.level));
   if (const auto inheritance = inheritance_of_copy(tape)) writer->add_inheritance(*inheritance);
   TapeCopy copy(stacks, *writer);
+  if (options.keyframes) copy.add_keyframes(*options.keyframes);
   HEAPTAPE_RETURN_IF_ERROR(
       for_each_batch(tape, [&](const schema::EventBatch& batch) { copy.add(batch); }));
   HEAPTAPE_RETURN_IF_ERROR(copy.finish());

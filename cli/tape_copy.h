@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
+#include "schema/tape/keyframe.h"
 #include "schema/tape/stack_copier.h"
 #include "schema/tape/tape_reader.h"
 #include "schema/tape/tape_writer.h"
@@ -21,8 +23,10 @@ class TapeCopy {
 
   void add(const schema::EventBatch& batch);
   // Adds an event without a batch.
-  void add(const schema::Event& event, schema::FrameNumber stack) {
-    writer_.append(event, stacks_.copy(stack));
+  void add(const schema::Event& event, schema::FrameNumber stack);
+  // From now on, before the first batch, the copy gets keyframes.
+  void add_keyframes(const schema::KeyframeSpacing& spacing) {
+    keyframes_.emplace(writer_, stacks_.copies(), spacing);
   }
   // Call it after the last batch. Also fails if the writer could not write: its own finish()
   // accepts a tape that a full disk has cut short.
@@ -35,6 +39,12 @@ class TapeCopy {
   schema::StackCopier stacks_;
   schema::TapeWriter& writer_;
   uint64_t last_time_ns_ = 0;
+  std::optional<schema::KeyframeWriter> keyframes_;
+};
+
+struct CopyOptions {
+  int level = schema::kTapeLevel;
+  std::optional<schema::KeyframeSpacing> keyframes = {};  // nothing: the copy gets none
 };
 
 // Writes all that `tape`, just opened, has to another file, where its frames get new numbers.
@@ -43,7 +53,7 @@ class TapeCopy {
 base::Result<schema::TapeSummary> copy_whole(
     schema::TapeReader& tape, const std::string& output,
     const std::function<schema::TapeSummary(const TapeCopy& copy)>& summary,
-    int level = schema::kTapeLevel);
+    const CopyOptions& options = {});
 
 // The summary of the tape with the counts that its copy makes anew at 0; a new one if it has none.
 schema::TapeSummary summary_to_count(const schema::TapeReader& tape);

@@ -22,8 +22,13 @@ bool has_frames(const schema::Stacks& stacks) {
   return stacks.limit() > 1;
 }
 
-Result<schema::Stacks> read_stacks(schema::TapeReader& tape) {
-  HEAPTAPE_ASSIGN_OR_RETURN(schema::Stacks stacks, tape.read_stacks());
+Result<schema::Stacks> read_wanted(schema::TapeReader& tape, const StacksWanted& wanted) {
+  return wanted.keyframe == nullptr ? tape.read_stacks()
+                                    : tape.read_stacks(*wanted.keyframe, wanted.until);
+}
+
+Result<schema::Stacks> read_stacks(schema::TapeReader& tape, const StacksWanted& wanted) {
+  HEAPTAPE_ASSIGN_OR_RETURN(schema::Stacks stacks, read_wanted(tape, wanted));
   if (has_frames(stacks)) return stacks;
   if (tape.header().stacks.every_bytes != 0) {
     return base::Error::usage(
@@ -91,27 +96,28 @@ std::string symbol_path(const std::string& tape_path) {
 
 Result<TapeStacks> symbolize_tape(schema::TapeReader& tape, const replayer::SymbolOptions& options,
                                   Console& console) {
-  HEAPTAPE_ASSIGN_OR_RETURN(schema::Stacks stacks, read_stacks(tape));
+  HEAPTAPE_ASSIGN_OR_RETURN(schema::Stacks stacks, read_stacks(tape, {}));
   return symbolize_stacks(tape, std::move(stacks), options, nullptr, console);
 }
 
 Result<TapeStacks> read_tape_stacks(schema::TapeReader& tape,
-                                    const replayer::SymbolOptions& options, Console& console) {
-  HEAPTAPE_ASSIGN_OR_RETURN(schema::Stacks stacks, read_stacks(tape));
+                                    const replayer::SymbolOptions& options, Console& console,
+                                    const StacksWanted& wanted) {
+  HEAPTAPE_ASSIGN_OR_RETURN(schema::Stacks stacks, read_stacks(tape, wanted));
   return with_symbols(tape, std::move(stacks), options, console);
 }
 
 Result<std::optional<TapeStacks>> read_stacks_if_any(schema::TapeReader& tape,
                                                      const replayer::SiteFilters& filters,
                                                      const replayer::SymbolOptions& options,
-                                                     Console& console) {
+                                                     Console& console, const StacksWanted& wanted) {
   if (!filters.hide.empty() || !filters.only.empty()) {
-    HEAPTAPE_ASSIGN_OR_RETURN(TapeStacks stacks, read_tape_stacks(tape, options, console));
+    HEAPTAPE_ASSIGN_OR_RETURN(TapeStacks stacks, read_tape_stacks(tape, options, console, wanted));
     return std::optional(std::move(stacks));
   }
   HEAPTAPE_ASSIGN_OR_RETURN(const bool any, replayer::has_stacks(tape));
   if (!any) return std::optional<TapeStacks>();
-  HEAPTAPE_ASSIGN_OR_RETURN(schema::Stacks stacks, tape.read_stacks());
+  HEAPTAPE_ASSIGN_OR_RETURN(schema::Stacks stacks, read_wanted(tape, wanted));
   if (!has_frames(stacks)) return std::optional<TapeStacks>();
   return std::optional(with_symbols(tape, std::move(stacks), options, console));
 }

@@ -65,6 +65,46 @@ class CallsAfterEnd {
   uint64_t first_ = 0;
 };
 
+// Whether each keyframe is the heap that the calls before it left.
+class KeyframeCheck {
+ public:
+  explicit KeyframeCheck(TapeReader& tape) : tape_(tape), calls_(tape.keyframes()) {}
+
+  base::Status add(const EventBatch& batch) {
+    for (size_t i = 0; i < batch.events.size() && next_ < calls_.size(); ++i) {
+      table_.note(batch.events[i], batch.stacks.empty() ? 0 : batch.stacks[i]);
+      if (calls_[next_] == batch.first_event + i + 1) HEAPTAPE_RETURN_IF_ERROR(compare());
+    }
+    return {};
+  }
+  // True if all are. After the last batch of a tape without damage.
+  bool print(std::ostream& out) const {
+    if (next_ == calls_.size() && wrong_.empty()) return true;
+    const uint64_t call = wrong_.empty() ? calls_[next_] : wrong_.front();
+    out << "damage     the keyframe after " << base::counted(call, "call")
+        << " is not what these calls left\n";
+    return false;
+  }
+
+ private:
+  base::Status compare() {
+    const uint64_t call = calls_[next_++];
+    HEAPTAPE_ASSIGN_OR_RETURN(const auto kept, tape_.read_keyframe(call));
+    const schema::Keyframe right = table_.keyframe();
+    const bool is_right = kept && kept->event == call && table_.events() == call &&
+                          kept->blocks == right.blocks && kept->births == right.births &&
+                          (kept->stacks.empty() || kept->stacks == right.stacks);
+    if (!is_right) wrong_.push_back(call);
+    return {};
+  }
+
+  TapeReader& tape_;
+  const std::vector<uint64_t> calls_;
+  size_t next_ = 0;  // in calls_
+  schema::KeyframeTable table_;
+  std::vector<uint64_t> wrong_;
+};
+
 }  // namespace
 
 int run_verify(const std::string& path, Console& console) {
@@ -75,13 +115,17 @@ int run_verify(const std::string& path, Console& console) {
   }
   uint64_t events = 0;
   CallsAfterEnd calls_after_end;
+  KeyframeCheck keyframes(*tape);
+  base::Status compared;
   Progress progress(console, "verifying");
   const auto status = for_each_batch(*tape, [&](const EventBatch& batch) {
     events += batch.events.size();
     calls_after_end.add(batch);
+    if (compared.ok()) compared = keyframes.add(batch);
     progress.show(static_cast<double>(events) / static_cast<double>(tape->events()));
   });
   if (!status.ok()) return console.fail(status.error());
+  if (!compared.ok()) return console.fail(compared.error());
   std::ostream& out = console.out();
   for (const schema::Damage& damage : tape->damages()) print_damage(damage, out);
   if (!tape->finished()) {
@@ -96,6 +140,7 @@ int run_verify(const std::string& path, Console& console) {
     sound = false;
   }
   sound = calls_after_end.print(out) && sound;
+  if (is_whole) sound = keyframes.print(out) && sound;
   if (tape->summary()) {
     const bool has_losses = tape->summary()->losses.any();
     if (has_losses || !tape->summary()->inner_allocators.empty()) {

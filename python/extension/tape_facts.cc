@@ -165,6 +165,7 @@ nb::dict tape_facts(const schema::TapeReader& tape) {
   facts["events"] = tape.events();
   facts["inheritedBlocks"] = tape.inherited_blocks();
   if (!tape.inherited_problem().empty()) facts["inheritedProblem"] = tape.inherited_problem();
+  facts["keyframes"] = tape.keyframes().size();
   facts["finished"] = tape.finished();
   add_header(facts, tape.header());
   if (tape.summary()) add_summary(facts, *tape.summary());

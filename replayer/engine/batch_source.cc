@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <unordered_set>
 #include <utility>
 
@@ -40,6 +41,7 @@ BatchSource::BatchSource(schema::TapeReader& tape, uint64_t events, const Replay
       looks_first_(options.looks_first),
       steer_(options.steer),
       deaths_(deaths),
+      beginning_(options.beginning),
       plan_(events, options.samples, options.actions, options.moments, before_),
       resolver_(events),
       facts_(tape.header()) {
@@ -48,14 +50,36 @@ BatchSource::BatchSource(schema::TapeReader& tape, uint64_t events, const Replay
   resolver_.begin_with(inherited);
   const auto peak = std::ranges::find(options.moments, "peak", &Moment::name);
   if (peak != options.moments.end()) resolver_.keep_live_after(peak->event);
+  if (beginning_ != nullptr) done_ = beginning_->event - beginning_->blocks.size();
+}
+
+// The next blocks of the keyframe, and with the first ones its sample.
+void BatchSource::read_beginning(size_t max_events) {
+  const size_t left = beginning_->event - done_;
+  const auto rest = std::span(beginning_->blocks).last(left);
+  const auto next = rest.first(std::min(max_events, left));
+  read_ = {};
+  read_.events.assign(next.begin(), next.end());
+  if (left != beginning_->blocks.size() || !beginning_->sample) return;
+  read_.samples.push_back(*beginning_->sample);
+  read_.samples.back().event = done_;
 }
 
 Status BatchSource::read(ResolvedBatch& batch) {
-  HEAPTAPE_RETURN_IF_ERROR(
-      read_next(tape_, std::min<uint64_t>(kBatchEvents, plan_.room(done_)), done_, read_));
+  const size_t room = std::min<uint64_t>(kBatchEvents, plan_.room(done_));
+  if (beginning_ != nullptr && done_ < beginning_->event) {
+    read_beginning(room);
+  } else {
+    HEAPTAPE_RETURN_IF_ERROR(read_next(tape_, room, done_, read_));
+  }
   facts_.note(read_);
   HEAPTAPE_RETURN_IF_ERROR(resolver_.resolve(read_.events, done_, batch));
+  batch.births.clear();
   if (before_ != 0 && done_ + batch.ops.size() == before_) {
+    if (beginning_ != nullptr) {
+      batch.births = beginning_->births;
+      resolver_.set_births(batch.births);
+    }
     resolver_.begin_range(before_);
     batch.live = resolver_.live().values();
   }

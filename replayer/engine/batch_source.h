@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/result.h"
@@ -21,7 +22,8 @@ namespace heaptape::replayer {
 // One thread at a time.
 class BatchSource {
  public:
-  // `tape` stands at its beginning; it and `deaths` outlive the source. The first `events` calls.
+  // `tape` stands at its beginning, or at that of the replay; it and `deaths` outlive the source.
+  // The first `events` calls.
   // `inherited`: slots of the blocks that the first of these hand out, where they have some.
   BatchSource(schema::TapeReader& tape, uint64_t events, const ReplayOptions& options,
               const DeathTimes& deaths, const SlotResolver::Slots& inherited = {});
@@ -37,6 +39,7 @@ class BatchSource {
 
  private:
   base::Status read(ResolvedBatch& batch);
+  void read_beginning(size_t max_events);
   void cut_where_steered(ResolvedBatch& batch);
 
   schema::TapeReader& tape_;
@@ -45,6 +48,7 @@ class BatchSource {
   const bool looks_first_;
   const allocators::Steer steer_;
   const DeathTimes& deaths_;
+  const std::shared_ptr<const schema::Keyframe> beginning_;
   ReplayPlan plan_;
   SlotResolver resolver_;
   TapeFacts facts_;
@@ -54,7 +58,7 @@ class BatchSource {
   schema::EventBatch read_;
   std::vector<ResolvedBatch> rests_;  // read already, and yet to come: the last one first
   LiveValues live_;                   // after the last batch
-  uint64_t done_ = 0;
+  uint64_t done_ = 0;                 // calls; the blocks of a keyframe count as those before it
   bool has_begun_ = false;
 };
 

@@ -7,15 +7,28 @@
 
 namespace heaptape::replayer {
 
+base::Result<ExplainedMoment> find_explained(schema::TapeReader& tape,
+                                             const ExplainOptions& options,
+                                             const std::function<void(double)>& progress) {
+  using Kind = MomentRequest::Kind;
+  ExplainedMoment explained;
+  HEAPTAPE_ASSIGN_OR_RETURN(explained.moment, find_moment(tape, options.at, progress));
+  const bool is_named = options.at.kind == Kind::kEvent || options.at.kind == Kind::kTime;
+  const bool is_recorded = options.spec.kind == allocators::BackendKind::kRecorded;
+  if (!is_named || !is_recorded || options.with_foresight || explained.moment.event == 0) {
+    return explained;
+  }
+  HEAPTAPE_ASSIGN_OR_RETURN(auto keyframe, tape.read_keyframe(explained.moment.event - 1));
+  if (keyframe) {
+    explained.keyframe = std::make_shared<const schema::Keyframe>(std::move(*keyframe));
+  }
+  return explained;
+}
+
 base::Result<Explanation> explain(schema::TapeReader& tape, const ExplainOptions& options,
+                                  ExplainedMoment explained,
                                   const std::function<void(double)>& progress) {
-  constexpr double kShareOfSearch = 0.3;
-  const auto show = [&progress](double from, double to) {
-    return [&progress, from, to](double share) {
-      if (progress) progress(from + (to - from) * share);
-    };
-  };
-  HEAPTAPE_ASSIGN_OR_RETURN(Moment moment, find_moment(tape, options.at, show(0, kShareOfSearch)));
+  Moment& moment = explained.moment;
   std::vector<allocators::BackendSpec> specs{options.spec};
   if (options.with_foresight) {
     HEAPTAPE_ASSIGN_OR_RETURN(specs.emplace_back(), allocators::parse_spec("model:foresight"));
@@ -25,14 +38,16 @@ base::Result<Explanation> explain(schema::TapeReader& tape, const ExplainOptions
                                .threads = options.threads,
                                .clock = options.clock,
                                .samples = 1,
+                               .from = explained.keyframe ? explained.keyframe->event + 1 : 1,
                                .until = moment.event,
+                               .beginning = explained.keyframe,
                                .actions = {{"trim", moment.event}},
                                .moments = {moment},
                                .heap_growths = options.heap_growths,
                                .looks_first = true,
                                .keep_picture = true,
                                .times = false};
-  HEAPTAPE_ASSIGN_OR_RETURN(auto runs, replay(tape, replayed, show(kShareOfSearch, 1)));
+  HEAPTAPE_ASSIGN_OR_RETURN(auto runs, replay(tape, replayed, progress));
   RunResult& first = runs.front();
   const KnownResident known = first.metrics.known_resident;
   if (known == KnownResident::kPages && first.picture && !first.picture->absent) {

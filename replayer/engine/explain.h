@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,18 @@ struct ExplainOptions {
   uint32_t heap_growths = 10;   // how many of the largest to keep
   bool with_foresight = false;  // takes several times as long
 };
+
+// What is to be explained, and where the replay for it may begin.
+struct ExplainedMoment {
+  Moment moment;
+  // Null: at the first call.
+  std::shared_ptr<const schema::Keyframe> keyframe;
+};
+// As find_moment() does. A keyframe is used for the recorded allocator, at a call or time that was
+// named: what is found in the whole tape has been read, and then growths are worth having in full.
+base::Result<ExplainedMoment> find_explained(schema::TapeReader& tape,
+                                             const ExplainOptions& options,
+                                             const std::function<void(double)>& progress);
 
 struct Explanation {
   Moment moment;
@@ -48,9 +61,10 @@ struct Estimate {
 // account.
 std::vector<Estimate> estimates_of(const Explanation& explanation);
 
-// Replays `tape` as far as the moment, and to its end no further. Fails as replay() and
-// find_moment() do; an allocator that fails is in Explanation::run.
+// Replays `tape` as far as the moment, and to its end no further. Fails as replay() does; an
+// allocator that fails is in Explanation::run.
 base::Result<Explanation> explain(schema::TapeReader& tape, const ExplainOptions& options,
+                                  ExplainedMoment explained,
                                   const std::function<void(double)>& progress);
 
 }  // namespace heaptape::replayer

@@ -143,6 +143,7 @@ Result<std::vector<RunResult>> replay_once(schema::TapeReader& tape, const Repla
                                            const std::function<void(double)>& progress) {
   const uint64_t events = std::min(tape.events(), options.until);
   HEAPTAPE_CHECK(options.from == 1 || options.from <= events);
+  HEAPTAPE_CHECK(options.beginning == nullptr || options.beginning->event + 1 == options.from);
   HEAPTAPE_RETURN_IF_ERROR(check_actions(options.actions, events, options.from - 1));
   Runs runs;
   for (const allocators::BackendSpec& spec : options.specs) {
@@ -157,6 +158,7 @@ Result<std::vector<RunResult>> replay_once(schema::TapeReader& tape, const Repla
   }
   HEAPTAPE_ASSIGN_OR_RETURN(const DeathTimes deaths, rehearse(tape, events, runs));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto inherited, replay_history(tape, runs, options.steer));
+  if (options.beginning != nullptr) HEAPTAPE_RETURN_IF_ERROR(tape.seek(options.beginning->event));
   BatchSource source(tape, events, options, deaths, inherited);
   Feed feed(source, progress);
   HEAPTAPE_RETURN_IF_ERROR(options.jobs > 1 ? feed.side_by_side(runs, options.jobs)

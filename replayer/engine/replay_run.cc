@@ -154,6 +154,7 @@ Status ReplayRun::complete(const PlannedBatch& batch) {
     if (!has_set(call)) HEAPTAPE_RETURN_IF_ERROR(steer(call));
   }
   if (after.begins_range && !has_failed()) {
+    analysis_->set_births(batch.ops.births);
     analysis_->begin_range();
     backend_->forget_latencies();
   }
@@ -319,7 +320,11 @@ void ReplayRun::add_notes(const ReplayOptions& options, const TapeFacts& facts, 
                      .purged_bytes = metrics.actions.empty() ? purged_bytes(metrics.counters) : 0};
   metrics.incomparable = why_incomparable(spec_, run, facts);
   metrics.known_resident = known_resident(spec_, facts);
-  if (const uint64_t before = metrics.accounting.before; before != 0) {
+  if (options.beginning != nullptr) {
+    result.notes.push_back("growths and cumulative figures are of calls #" +
+                           base::grouped(options.from) +
+                           " on: the heap before them is that of a keyframe");
+  } else if (const uint64_t before = metrics.accounting.before; before != 0) {
     result.notes.push_back("the figures are of calls #" + base::grouped(options.from) + " to #" +
                            base::grouped(before + metrics.accounting.recorded) +
                            " alone: earlier ones were made, and count only in counters and growth");

@@ -69,6 +69,10 @@ base::Status RunAnalysis::add(const ResolvedBatch& batch, const allocators::Batc
   return {};
 }
 
+void RunAnalysis::set_births(std::span<const uint64_t> births) {
+  for (uint32_t slot = 0; slot < births.size(); ++slot) blocks_[slot].birth = births[slot];
+}
+
 void RunAnalysis::begin_range() {
   RunMetrics metrics;
   metrics.follows_blocks = metrics_.follows_blocks;

@@ -46,6 +46,8 @@ class RunAnalysis {
   // follow then.
   base::Status add(const ResolvedBatch& batch, const allocators::BatchResult& result);
 
+  // When the blocks were made that have the first slots.
+  void set_births(std::span<const uint64_t> births);
   // After the last batch: from here on all figures count anew, and peaks begin with this state.
   void begin_range();
 

@@ -31,6 +31,8 @@ struct ResolvedBatch {
   std::vector<schema::SteeringCall> steering;  // made during these, or behind them
   allocators::Deaths deaths;                   // not the resolver's
   LiveValues live;                             // after the last op
+  // Not empty: by slot, when the blocks that are live after the last op were really born.
+  std::vector<uint64_t> births;
 };
 
 // Events that no backend is asked to repeat.
@@ -55,8 +57,9 @@ class SlotResolver {
   explicit SlotResolver(uint64_t run_calls = 0, uint32_t slot_limit = base::AddressShadow::kNone)
       : run_calls_(run_calls), slot_limit_(slot_limit), program_(run_calls) {}
 
-  // Replaces all of `batch` but its samples, times, next time, thread ends, steering and deaths.
-  // Fails when more blocks are alive than there are slots; then this object is of no more use.
+  // Replaces all of `batch` but its samples, times, next time, thread ends, steering, deaths and
+  // births. Fails when more blocks are alive than there are slots; then this object is of no more
+  // use.
   base::Status resolve(std::span<const schema::Event> events, uint64_t first_event,
                        ResolvedBatch& batch);
 
@@ -72,6 +75,8 @@ class SlotResolver {
   // Before resolve().
   void begin_with(const Slots& slots);
 
+  // When the blocks were made that have the first slots.
+  void set_births(std::span<const uint64_t> births);
   // The `before` calls so far count no longer; their live blocks do.
   void begin_range(uint64_t before);
 

@@ -99,7 +99,7 @@ Status read_ahead(schema::TapeReader& tape, uint64_t events, Visit visit) {
 }
 
 // How many calls around a moment are read for what is near it.
-constexpr uint64_t kSteps[] = {1 << 13, 1 << 20, UINT64_MAX};
+constexpr uint64_t kSteps[] = {1 << 13, 1 << 17, 1 << 20, 1 << 23, UINT64_MAX};
 
 // When `event` calls had been made. A finished tape on which no time passed has no times.
 Result<std::optional<uint64_t>> time_of(schema::TapeReader& tape, uint64_t event) {
@@ -115,6 +115,12 @@ Result<std::optional<uint64_t>> time_of(schema::TapeReader& tape, uint64_t event
       done += batch.events.size();
       clock.note(batch.times, batch.next_time);
     }
+    // A sample at the last call of a chunk stands in the next one.
+    HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, 1));
+    const auto behind =
+        std::ranges::upper_bound(batch.times, event, {}, &schema::TimeSample::event);
+    clock.note({batch.times.begin(), behind},
+               behind == batch.times.end() ? batch.next_time : std::optional(*behind));
     if (const auto time = clock.at(event)) return time;
   }
   return std::optional<uint64_t>();
@@ -123,8 +129,8 @@ Result<std::optional<uint64_t>> time_of(schema::TapeReader& tape, uint64_t event
 // The samples of the process.
 class Samples {
  public:
-  void note(const EventBatch& batch) {
-    for (const ProcessSample& sample : batch.samples) {
+  void note(const std::vector<ProcessSample>& more) {
+    for (const ProcessSample& sample : more) {
       const bool knew_mallocs_part = !list_.empty() && list_.back().parts.malloc_bytes;
       if (knew_mallocs_part && !sample.parts.malloc_bytes) continue;
       list_.push_back(sample.without_regions());
@@ -171,31 +177,26 @@ class Samples {
   std::vector<ProcessSample> list_;
 };
 
-// Reads from shortly before the moment to shortly behind it, and if there is no sample on either
-// side, ever more.
+// Looks ever further on both sides of the moment, until there is a sample on each.
 Result<std::optional<ProcessSample>> process_at(schema::TapeReader& tape, const Moment& moment) {
   // Tapes of earlier recorders have samples, and none in the summary.
   const bool is_recorded = tape.header().origin.format.empty() && tape.header().start_unix_ns != 0;
   const bool has_none = tape.summary() && !tape.summary()->largest_sample && !is_recorded;
   if (has_none) return std::optional<ProcessSample>();
-  Samples samples;
-  for (const uint64_t step : kSteps) {
-    samples = Samples();
-    const uint64_t end = moment.event + std::min(tape.events() - moment.event, step);
-    const uint64_t begin = moment.event - std::min(moment.event, step);
-    EventBatch batch;
-    uint64_t done = begin;
-    HEAPTAPE_RETURN_IF_ERROR(tape.seek(done));
-    do {
-      HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, kBatchEvents));
-      samples.note(batch);
-      done += batch.events.size();
-    } while (done <= end && !batch.events.empty());
+  constexpr uint64_t kFirstCalls = 1 << 13;
+  constexpr uint64_t kFurther = 8;  // times as far
+  for (uint64_t before = kFirstCalls, behind = kFirstCalls;;) {
+    const uint64_t begin = moment.event - std::min(moment.event, before);
+    const uint64_t end = moment.event + std::min(tape.events() - moment.event, behind);
+    HEAPTAPE_ASSIGN_OR_RETURN(const auto near, tape.read_samples(begin, end));
+    Samples samples;
+    samples.note(near);
     const bool knows_before = begin == 0 || samples.any_before(moment.event);
     const bool knows_behind = end == tape.events() || samples.any_behind(moment.event);
-    if (knows_before && knows_behind) break;
+    if (knows_before && knows_behind) return samples.nearest(moment);
+    if (!knows_before) before *= kFurther;
+    if (!knows_behind) behind *= kFurther;
   }
-  return samples.nearest(moment);
 }
 
 Moment moment_of(const schema::Mark& mark) {
@@ -254,10 +255,45 @@ Result<Moment> find_mark(schema::TapeReader& tape, const std::string& name) {
   return found ? Result<Moment>(*found) : no_mark(tape, name, others);
 }
 
+// The first time behind the first `event` calls, if it is near.
+Result<std::optional<schema::TimeSample>> time_behind(schema::TapeReader& tape, uint64_t event) {
+  constexpr uint64_t kNear = 1 << 17;
+  EventBatch batch;
+  HEAPTAPE_RETURN_IF_ERROR(tape.seek(event));
+  for (uint64_t done = 0; done < kNear; done += batch.events.size()) {
+    HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, kBatchEvents));
+    if (!batch.times.empty()) return std::optional(batch.times.front());
+    if (batch.events.empty()) break;
+  }
+  return std::optional<schema::TimeSample>();
+}
+
+// A time of the tape that is at most the given one, and not long before it; nothing if there is
+// none. Chunks are decoded whole, so that a few of them are enough.
+Result<std::optional<schema::TimeSample>> time_before(schema::TapeReader& tape, uint64_t time_ns) {
+  constexpr uint64_t kFew = 1 << 17;
+  std::optional<schema::TimeSample> before;
+  uint64_t first = 0;
+  uint64_t last = tape.events();
+  while (last - first > kFew) {
+    const uint64_t middle = first + (last - first) / 2;
+    HEAPTAPE_ASSIGN_OR_RETURN(const auto time, time_behind(tape, middle));
+    if (time && time->time_ns <= time_ns) {
+      before = time;
+      first = middle;
+    } else {
+      last = middle;
+    }
+  }
+  return before;
+}
+
 // How many calls had been made by then.
 Result<Moment> find_time(schema::TapeReader& tape, const MomentRequest& request) {
   schema::EventBatch batch;
-  std::optional<schema::TimeSample> before;
+  HEAPTAPE_ASSIGN_OR_RETURN(auto before, time_before(tape, request.time_ns));
+  // A second time at the same call, behind a pause, comes with the call.
+  HEAPTAPE_RETURN_IF_ERROR(tape.seek(before ? std::max<uint64_t>(before->event, 1) - 1 : 0));
   for (;;) {
     HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, kBatchEvents));
     const bool is_end = batch.events.empty();
@@ -332,7 +368,7 @@ Result<std::vector<Moment>> find_moments(schema::TapeReader& tape, uint64_t unti
   HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
   HEAPTAPE_RETURN_IF_ERROR(read_ahead(tape, events, [&](const EventBatch& batch, uint64_t done) {
     marks.note(batch.marks, before, events);
-    samples.note(batch);
+    samples.note(batch.samples);
     feed.note(batch, done);
     if (progress && events != 0) progress(static_cast<double>(done) / static_cast<double>(events));
   }));

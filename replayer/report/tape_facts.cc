@@ -121,6 +121,7 @@ base::Result<std::string> facts_json(const schema::TapeReader& tape) {
                             set_header(facts, tape.header());
                             facts.setEvents(tape.events());
                             facts.setInheritedBlocks(tape.inherited_blocks());
+                            facts.setKeyframes(tape.keyframes().size());
                             if (!tape.inherited_problem().empty()) {
                               facts.setInheritedProblem(tape.inherited_problem());
                             }

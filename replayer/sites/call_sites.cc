@@ -5,8 +5,9 @@
 namespace heaptape::replayer {
 
 base::Result<CallSites> CallSites::read(schema::TapeReader& tape, const Sites& sites,
-                                        std::vector<uint64_t> calls) {
-  HEAPTAPE_ASSIGN_OR_RETURN(CallStacks stacks, CallStacks::read(tape, std::move(calls)));
+                                        std::vector<uint64_t> calls,
+                                        const schema::Keyframe* keyframe) {
+  HEAPTAPE_ASSIGN_OR_RETURN(CallStacks stacks, CallStacks::read(tape, std::move(calls), keyframe));
   return CallSites(sites, std::move(stacks));
 }
 

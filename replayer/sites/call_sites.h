@@ -20,7 +20,8 @@ class CallSites {
  public:
   // Like CallStacks::read. `sites` must outlive this.
   static base::Result<CallSites> read(schema::TapeReader& tape, const Sites& sites,
-                                      std::vector<uint64_t> calls);
+                                      std::vector<uint64_t> calls,
+                                      const schema::Keyframe* keyframe = nullptr);
 
   const Sites& sites() const { return *sites_; }
   // Sites::kNone for a call that was not asked for.

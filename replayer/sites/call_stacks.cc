@@ -1,6 +1,7 @@
 #include "replayer/sites/call_stacks.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "replayer/sites/sample_weight.h"
 
@@ -10,6 +11,14 @@ namespace {
 // Passing over this many calls takes no longer than decoding a chunk from its beginning.
 constexpr uint64_t kNearCalls = 1 << 16;
 constexpr size_t kBatchCalls = 4096;
+
+// The stack of the call, if that made a block of the keyframe.
+std::optional<schema::FrameNumber> stack_in(const schema::Keyframe* keyframe, uint64_t call) {
+  if (keyframe == nullptr || keyframe->stacks.empty()) return std::nullopt;
+  const auto birth = std::ranges::lower_bound(keyframe->births, call);
+  if (birth == keyframe->births.end() || *birth != call) return std::nullopt;
+  return keyframe->stacks[static_cast<size_t>(birth - keyframe->births.begin())];
+}
 
 }  // namespace
 
@@ -27,7 +36,8 @@ base::Result<bool> has_stacks(schema::TapeReader& tape) {
   return !batch.stacks.empty();
 }
 
-base::Result<CallStacks> CallStacks::read(schema::TapeReader& tape, std::vector<uint64_t> calls) {
+base::Result<CallStacks> CallStacks::read(schema::TapeReader& tape, std::vector<uint64_t> calls,
+                                          const schema::Keyframe* keyframe) {
   const SampleWeight weight(tape.header().stacks.every_bytes);
   CallStacks stacks(weight.is_sampled());
   std::ranges::sort(calls);
@@ -39,6 +49,10 @@ base::Result<CallStacks> CallStacks::read(schema::TapeReader& tape, std::vector<
   for (size_t i = 0; i < calls.size(); ++i) {
     const uint64_t index = calls[i] - 1;
     if (calls[i] == 0 || index >= tape.events()) continue;
+    if (const auto known = stack_in(keyframe, calls[i]); known && !weight.is_sampled()) {
+      stacks.found_[i] = {*known, 1};
+      continue;
+    }
     if (index >= batch_end + kNearCalls) {
       HEAPTAPE_RETURN_IF_ERROR(tape.seek(index));
       batch_end = index;

@@ -22,8 +22,10 @@ class CallStacks {
   };
 
   // Reads only the parts of the tape that hold the calls; `calls` are numbers from 1, in any order,
-  // perhaps repeated.
-  static base::Result<CallStacks> read(schema::TapeReader& tape, std::vector<uint64_t> calls);
+  // perhaps repeated. The stacks of blocks of `keyframe`, which may be null, come from there,
+  // unless they were sampled: then the sizes that were asked for are needed.
+  static base::Result<CallStacks> read(schema::TapeReader& tape, std::vector<uint64_t> calls,
+                                       const schema::Keyframe* keyframe = nullptr);
 
   bool is_sampled() const { return is_sampled_; }
   // Null for a call that the tape lacks or that was not asked for.

@@ -708,6 +708,7 @@ struct TapeFacts {
   lateNs @39 :UInt64;            # after the tape began, the recording did; 0: together
   inheritedBlocks @40 :UInt64;   # so many first ones of the events hand out blocks from a fork's parent
   inheritedProblem @41 :Text;    # why these are not known, or not all; absent if they are
+  keyframes @42 :UInt64;         # calls at which the tape has the heap, so that a replay can begin there
 
   struct StackFacts {
     unwinding @0 :Text;          # "dwarf", by unwind tables, or "fp", by frame pointers

@@ -113,7 +113,10 @@ void load_tail(const TapeFile& file, uint64_t from, uint64_t first_event, TapeOu
 void leave_torn_chunk_out(const TapeFile& file, Walk& walk) {
   if (walk.chunks.empty()) return;
   const ChunkKind kind = walk.chunks.back().kind;
-  if (kind != ChunkKind::kEvents && kind != ChunkKind::kInheritance) return;
+  if (kind != ChunkKind::kEvents && kind != ChunkKind::kInheritance &&
+      kind != ChunkKind::kKeyframe) {
+    return;
+  }
   if (file.load_frame(walk.chunks.back()).ok()) return;
   walk.end = walk.chunks.back().offset;
   walk.chunks.pop_back();

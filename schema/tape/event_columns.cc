@@ -58,6 +58,10 @@ void set_columns(wire::EventChunk::Builder out, const EventColumns& in, SizeClas
   if (!in.steering.empty())
     set_column(out.initSteering(), wire::Encoding::VARINT, in.steering.bytes());
   if (!in.mapped.empty()) set_column(out.initMapped(), wire::Encoding::VARINT, in.mapped.bytes());
+  if (!in.births.empty()) {
+    set_column(out.initBirths(), wire::Encoding::VARINT, in.births.bytes());
+    out.setLiveBlocks(in.live_blocks);
+  }
   auto samples = out.initSamples(static_cast<unsigned>(in.samples.size()));
   for (unsigned i = 0; i < samples.size(); ++i) write_sample(samples[i], in.samples[i]);
   if (!in.marks.empty()) write_marks(out, in.marks);
@@ -129,6 +133,7 @@ void EventColumns::clear() {
   marks.clear();
   mappings.clear();
   count = failed = thread_limit = 0;
+  live_blocks = 0;
 }
 
 base::Result<SizeClasses> size_classes_of(uint8_t stored) {

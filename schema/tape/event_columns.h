@@ -28,6 +28,7 @@ enum class Effort : uint8_t { kLow, kFull };
 struct EventColumns {
   ColumnWriter ops, sizes, ages, high_ages, freed, alignments, threads, times, ends, stacks, frames,
       steering, mapped;
+  ColumnWriter births;  // of a keyframe
   // By size classes: those of size_classes, or all in a trial.
   std::array<ColumnWriter, kSizeClassKinds> addresses;
   std::vector<CodeMapping> mappings;
@@ -42,6 +43,7 @@ struct EventColumns {
   int unit_log2 = 4;          // addresses are multiples of 1 << unit_log2
   AddressLayout layout = AddressLayout::kFreeLists;
   std::optional<SizeClasses> size_classes;  // nothing: its writer chooses
+  uint64_t live_blocks = 0;                 // of a keyframe, in all of its chunks
   Effort effort = Effort::kFull;
 
   bool empty() const {
@@ -56,11 +58,11 @@ struct EventColumns {
   std::span<const uint8_t> addresses_by(SizeClasses classes) const {
     return addresses[static_cast<size_t>(classes)].bytes();
   }
-  static constexpr size_t kColumns = 13 + kSizeClassKinds;
+  static constexpr size_t kColumns = 14 + kSizeClassKinds;
   std::array<ColumnWriter*, kColumns> columns() {
     return {&ops,          &sizes,        &ages,       &high_ages, &freed, &addresses[0],
             &addresses[1], &addresses[2], &alignments, &threads,   &times, &ends,
-            &stacks,       &frames,       &steering,   &mapped};
+            &stacks,       &frames,       &steering,   &mapped,    &births};
   }
   // The size of all columns, without samples, marks and mappings.
   size_t bytes();

@@ -69,10 +69,14 @@ base::Status EventDecoder::load_columns() {
   HEAPTAPE_ASSIGN_OR_RETURN(stacks_, open_column(chunk.getStacks(), Encoding::VARINT, "stack"));
   HEAPTAPE_ASSIGN_OR_RETURN(ColumnReader frames,
                             open_column(chunk.getFrames(), Encoding::VARINT, "frame"));
+  HEAPTAPE_ASSIGN_OR_RETURN(ColumnReader births,
+                            open_column(chunk.getBirths(), Encoding::VARINT, "birth"));
+  live_blocks_ = chunk.getLiveBlocks();
   has_stacks_ = chunk.hasStacks();
   first_frame_ = chunk.getFirstFrame();
   mappings_ = read_mappings(chunk);
   HEAPTAPE_RETURN_IF_ERROR(load_frames(frames));
+  HEAPTAPE_RETURN_IF_ERROR(load_births(births));
   for (const auto sample : chunk.getSamples()) samples_.push_back(read_sample(sample));
   marks_ = read_marks(chunk);
   HEAPTAPE_RETURN_IF_ERROR(load_times(times));
@@ -203,6 +207,20 @@ base::Status EventDecoder::load_frames(ColumnReader column) {
     const uint64_t marked = address + static_cast<uint64_t>(unzigzag(distance));
     address = marked & ~kGuessFlag;
     frames_.push_back({static_cast<FrameNumber>(number - above), address, marked != address});
+  }
+  return {};
+}
+
+base::Status EventDecoder::load_births(ColumnReader column) {
+  uint64_t birth = 0;
+  while (!column.at_end()) {
+    uint64_t calls = 0;
+    if (!column.get(calls) || calls == 0 || calls > first_event_ - birth ||
+        births_.size() == count_) {
+      return base::Error::damaged("its birth column is wrong");
+    }
+    birth += calls;
+    births_.push_back(birth);
   }
   return {};
 }

@@ -47,6 +47,10 @@ class EventDecoder {
   FrameNumber first_frame() const { return first_frame_; }
   const std::vector<Frame>& frames() const { return frames_; }
   const std::vector<CodeMapping>& mappings() const { return mappings_; }
+  // Of a keyframe: as Keyframe has them, each larger than the one before; and how many blocks it
+  // has.
+  const std::vector<uint64_t>& births() const { return births_; }
+  uint64_t live_blocks() const { return live_blocks_; }
 
   // Overwrites the front of `out`; returns how many events that were, 0 at the end of the chunk.
   // Fails with kDamaged.
@@ -73,6 +77,7 @@ class EventDecoder {
   base::Status load_steering(ColumnReader column);
   base::Status load_mapped(ColumnReader column);
   base::Status load_frames(ColumnReader column);
+  base::Status load_births(ColumnReader column);
   base::Status read_block(std::span<Event> out);
   base::Status read_values(size_t events, BlockValues& values);
   base::Status read_freed(std::span<uint64_t> freed, std::span<uint64_t> ages);
@@ -102,6 +107,8 @@ class EventDecoder {
   std::vector<CodeMapping> mappings_;
   FrameNumber first_frame_ = 0;
   bool has_stacks_ = false;
+  std::vector<uint64_t> births_;
+  uint64_t live_blocks_ = 0;
   uint64_t first_event_ = 0;
   uint32_t count_ = 0;
   uint32_t position_ = 0;

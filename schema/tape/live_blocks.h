@@ -16,11 +16,17 @@ struct LiveBlock {
   uint64_t number = 0;  // of that call on its tape, from 1
 };
 
-// Blocks that were resized are new ones, as if malloc had handed them out. Memory grows with blocks
+// Of a block that was resized: a new one, as if malloc had handed it out, or still that of the call
+// that made it first, by whose thread and with whose stack.
+enum class Resized : bool { kIsNew, kKeepsItsBirth };
+
+// Memory grows with blocks
 // at their peak, and with the address space in which they began. One thread; calls in the order of
 // the tape.
 class LiveBlocks {
  public:
+  explicit LiveBlocks(Resized resized = Resized::kIsNew) : resized_(resized) {}
+
   // Call number `number` of the tape; `stack` is that of its block.
   void add(const Event& event, FrameNumber stack, uint64_t number);
 
@@ -29,8 +35,10 @@ class LiveBlocks {
   std::vector<LiveBlock> list() const;
 
  private:
-  void release(uint64_t address);
+  // Where the block was; AddressShadow::kNone: there is none.
+  uint32_t release(uint64_t address);
 
+  Resized resized_;
   base::AddressShadow places_;  // in blocks_, by address
   std::vector<LiveBlock> blocks_;
   std::vector<uint32_t> free_places_;

@@ -1,5 +1,7 @@
 #include "schema/tape/stack_copier.h"
 
+#include <utility>
+
 #include "schema/tape/stack_end.h"
 
 namespace heaptape::schema {
@@ -26,6 +28,7 @@ FrameNumber StackCopier::copy(FrameNumber stack) {
     if (frame != nullptr) copy = *frame;
     copy.caller = caller;
     caller = tape_.add_frame(copy);
+    copies_.add_frames(caller - 1, {&copy, 1});
     copied_[*it] = caller;
   }
   return caller;
@@ -35,7 +38,10 @@ FrameNumber StackCopier::copy(FrameNumber stack) {
 void StackCopier::add_mappings_up_to(FrameNumber frames) {
   const std::vector<CodeMapping>& all = stacks_.mappings();
   for (; mappings_ < all.size() && all[mappings_].frames <= frames; ++mappings_) {
-    tape_.add_mapping(all[mappings_]);
+    CodeMapping copy = all[mappings_];
+    copy.frames = tape_.frames();
+    tape_.add_mapping(copy);
+    copies_.add_mapping(std::move(copy));
   }
 }
 

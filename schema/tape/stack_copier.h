@@ -18,6 +18,8 @@ class StackCopier {
 
   // To be called before a call with this stack is appended. Returns its number on the other tape.
   FrameNumber copy(FrameNumber stack);
+  // What the other tape has so far.
+  const Stacks& copies() const { return copies_; }
   // After the last call.
   void finish() { add_mappings_up_to(kMostFrames); }
 
@@ -28,6 +30,7 @@ class StackCopier {
   TapeEncoder& tape_;
   std::vector<FrameNumber> copied_;  // by number; 0: not yet
   size_t mappings_ = 0;              // that were copied
+  Stacks copies_;
 };
 
 }  // namespace heaptape::schema

@@ -95,6 +95,11 @@ struct EventChunk {
   # sevens: calls since the last one, thread, op of mapping_op.h, where the range begins - where the
   # last one's does, its bytes, its detail, and the return address - that of the last one
   mapped @23 :Column;
+
+  # Of a keyframe only, which has no times, ends, marks and calls beside malloc's: what is live after
+  # firstEvent calls. Its frames and mappings are those since the keyframe before.
+  births @24 :Column;      # of each block: the number of its call - that of the block before
+  liveBlocks @25 :UInt64;  # in all chunks of this keyframe
 }
 
 # What came to a chunk since the part before, while the chunk is being filled. Only in unfinished

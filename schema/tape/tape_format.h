@@ -29,8 +29,9 @@ enum class ChunkKind : uint32_t {
   kIndex = 4,        // TapeIndex, once, last
   kPart = 5,         // EventPart, only in an unfinished tape, behind its last whole chunk
   kThreads = 6,      // ThreadList, once, before the summary; tapes without names have none
+  kKeyframe = 8,     // EventChunk: the blocks that are live behind the chunk before; may repeat
   kInheritance = 9,  // Inheritance, once, anywhere; only of a process that was forked
-  // Reserved: 7 for mappings of the process, 8 for keyframes (the blocks alive at a call).
+  // Reserved: 7 for mappings of the process.
 };
 
 // Limits that a reader holds a hostile tape to.

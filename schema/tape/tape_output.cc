@@ -215,6 +215,26 @@ base::Result<TapeSummary> TapeOutput::write_copy(const std::string& path,
   return summed_up;
 }
 
+uint64_t TapeOutput::add_keyframe(std::span<const EventColumns> keyframe, uint64_t most_bytes,
+                                  FrameCompressor& compressor) {
+  std::vector<std::vector<uint8_t>> frames;
+  uint64_t bytes = 0;
+  for (const EventColumns& chunk : keyframe) {
+    const auto words = encode(chunk);
+    if (!words.ok() || words->size() * sizeof(uint64_t) > kMaxMessageBytes) return 0;
+    const auto frame = compressor.compress(*words);
+    frames.emplace_back(frame.begin(), frame.end());
+    bytes += kChunkHeaderBytes + frame.size();
+  }
+  if (bytes > most_bytes || !status_.ok() || !reserve(bytes + footer_bytes()).ok()) return 0;
+  for (size_t i = 0; i < frames.size() && status_.ok(); ++i) {
+    const ChunkHeader header{ChunkKind::kKeyframe, 0, keyframe[i].count, keyframe[i].first_event,
+                             0};
+    status_ = put(header, frames[i], footer_bytes());
+  }
+  return bytes;
+}
+
 SizeClasses TapeOutput::choose_size_classes(const EventColumns& chunk,
                                             FrameCompressor& compressor) {
   if (!SizeClassChoice::is_trial(chunk.number)) return size_classes_;

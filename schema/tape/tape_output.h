@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,11 @@ class TapeOutput {
                                        FrameCompressor& compressor);
   // With a window. How much it may have from now on.
   void set_window_bytes(uint64_t bytes);
+
+  // Behind the chunks so far: the events up to the keyframe. Adds nothing if it would take more
+  // than `most_bytes`, or if the disk is full. Returns what it took. Without a window.
+  uint64_t add_keyframe(std::span<const EventColumns> keyframe, uint64_t most_bytes,
+                        FrameCompressor& compressor);
 
   // Neither fails: see status().
   void write(const EventColumns& chunk, FrameCompressor& compressor);

@@ -153,18 +153,22 @@ base::Status TapeReader::seek(uint64_t event) {
   return seek_own(first_number_ + std::min(event - heap_given_, event_count_));
 }
 
-// `number`: as chunks have it.
-base::Status TapeReader::seek_own(uint64_t number) {
-  // The chunk with the event, or the first one behind it.
+// Makes the next chunk the one with the event, or the first one behind it. `number`: as chunks have
+// it.
+void TapeReader::stand_before(uint64_t number) {
   const auto reaches = [number](const ChunkRef& chunk) {
     return has_events(chunk) && number < chunk.first_event + chunk.event_count;
   };
-  const bool is_first = number == first_number_;
-  const auto chunk = is_first ? chunks_.begin() : std::ranges::find_if(chunks_, reaches);
+  const auto chunk =
+      number == first_number_ ? chunks_.begin() : std::ranges::find_if(chunks_, reaches);
   next_chunk_ = static_cast<size_t>(chunk - chunks_.begin());
   chunks_end_ = 0;
   decoder_ = EventDecoder();
-  if (chunk == chunks_.end() || is_first) return {};
+}
+
+base::Status TapeReader::seek_own(uint64_t number) {
+  stand_before(number);
+  if (next_chunk_ == chunks_.size() || number == first_number_) return {};
   HEAPTAPE_ASSIGN_OR_RETURN(const bool loaded, load_next_chunk());
   if (!loaded || decoder_.first_event() > number) return {};
   EventBatch skipped;
@@ -182,8 +186,7 @@ base::Result<bool> TapeReader::load_next_chunk() {
     const ChunkRef chunk = chunks_[next_chunk_++];
     if (!has_events(chunk)) continue;
     uint64_t chunk_bytes = 0;
-    const base::Status loaded = load_chunk(chunk, chunk_bytes);
-    chunks_end_ = std::max(chunks_end_, chunk.offset + chunk_bytes);
+    const base::Status loaded = load_chunk(chunk, decoder_, chunks_end_, chunk_bytes);
     next_time_ = next_end_ = next_steering_ = next_mapped_ = next_sample_ = next_mark_ = 0;
     if (loaded.ok()) return true;
     decoder_ = EventDecoder();
@@ -193,16 +196,19 @@ base::Result<bool> TapeReader::load_next_chunk() {
   return false;
 }
 
-// Fills the decoder. `chunk_bytes` becomes the size of header and payload where both are whole.
-base::Status TapeReader::load_chunk(const ChunkRef& chunk, uint64_t& chunk_bytes) {
-  if (chunk.kind == ChunkKind::kPart) return decoder_.load(tail_words_);  // was checked by open()
+// Fills the decoder. `chunks_end` is where the chunk before ended, and then where this one does.
+// `chunk_bytes` becomes the size of header and payload where both are whole.
+base::Status TapeReader::load_chunk(const ChunkRef& chunk, EventDecoder& decoder,
+                                    uint64_t& chunks_end, uint64_t& chunk_bytes) const {
+  if (chunk.kind == ChunkKind::kPart) return decoder.load(tail_words_);  // was checked by open()
   // Invariant: chunks never overlap, so reading a tape costs no more than its size.
-  if (chunk.offset < chunks_end_) return base::Error::damaged("it overlaps the chunk before it");
+  if (chunk.offset < chunks_end) return base::Error::damaged("it overlaps the chunk before it");
   HEAPTAPE_ASSIGN_OR_RETURN(const auto frame, file_.load_frame(chunk));
   chunk_bytes = kChunkHeaderBytes + frame.size();
+  chunks_end = chunk.offset + chunk_bytes;
   HEAPTAPE_ASSIGN_OR_RETURN(auto words, decompress_frame(frame));
-  HEAPTAPE_RETURN_IF_ERROR(decoder_.load(std::move(words)));
-  if (decoder_.count() != chunk.event_count || decoder_.first_event() != chunk.first_event) {
+  HEAPTAPE_RETURN_IF_ERROR(decoder.load(std::move(words)));
+  if (decoder.count() != chunk.event_count || decoder.first_event() != chunk.first_event) {
     return base::Error::damaged("its header and its message disagree");
   }
   return {};
@@ -297,11 +303,46 @@ base::Status TapeReader::read_events(EventBatch& batch) {
 
 base::Result<Stacks> TapeReader::read_stacks() {
   Stacks stacks = heap_ == nullptr ? Stacks() : heap_->frames;
-  const FrameNumber joined = joined_frames();
   HEAPTAPE_RETURN_IF_ERROR(seek(0));
+  HEAPTAPE_RETURN_IF_ERROR(take_stacks(UINT64_MAX, stacks));
+  HEAPTAPE_RETURN_IF_ERROR(seek(0));
+  return stacks;
+}
+
+base::Result<Stacks> TapeReader::read_stacks(const Keyframe& from, uint64_t until) {
+  auto stacks = keyframe_stacks(first_number_ + from.event);
+  if (!stacks) return read_stacks();
+  stand_before(first_number_ + from.event);
+  HEAPTAPE_RETURN_IF_ERROR(take_stacks(first_number_ + until, *stacks));
+  HEAPTAPE_RETURN_IF_ERROR(seek(0));
+  return std::move(*stacks);
+}
+
+// Those up to the keyframe at that call, as chunks number it; nothing if some are missing.
+std::optional<Stacks> TapeReader::keyframe_stacks(uint64_t until) const {
+  Stacks stacks;
+  uint64_t chunks_end = 0;
+  uint64_t event = 0;  // of the keyframe before
+  for (const ChunkRef& chunk : chunks_) {
+    if (chunk.kind != ChunkKind::kKeyframe || chunk.first_event > until) continue;
+    if (chunk.first_event == event) continue;  // only the first chunk of each has some
+    event = chunk.first_event;
+    EventDecoder decoder;
+    uint64_t chunk_bytes = 0;
+    if (!load_chunk(chunk, decoder, chunks_end, chunk_bytes).ok()) return std::nullopt;
+    if (decoder.first_frame() + 1 != stacks.limit()) return std::nullopt;
+    stacks.add_frames(decoder.first_frame(), decoder.frames());
+    for (const CodeMapping& mapping : decoder.mappings()) stacks.add_mapping(mapping);
+  }
+  return event == until ? std::optional(std::move(stacks)) : std::nullopt;
+}
+
+// Those of the chunks from the next one on that begin before that call, as chunks number it.
+base::Status TapeReader::take_stacks(uint64_t until, Stacks& stacks) {
+  const FrameNumber joined = joined_frames();
   for (;;) {
     HEAPTAPE_ASSIGN_OR_RETURN(const bool loaded, load_next_chunk());
-    if (!loaded) break;
+    if (!loaded || decoder_.first_event() > until) return {};
     if (joined + decoder_.first_frame() + 1 < stacks.limit()) {
       HEAPTAPE_RETURN_IF_ERROR(damage_.note({chunks_[next_chunk_ - 1].offset, 0, 0,
                                              "its frames are numbered like those before them"}));
@@ -315,8 +356,104 @@ base::Result<Stacks> TapeReader::read_stacks() {
       stacks.add_mapping(std::move(mapping));
     }
   }
-  HEAPTAPE_RETURN_IF_ERROR(seek(0));
-  return stacks;
+}
+
+base::Result<std::vector<ProcessSample>> TapeReader::read_samples(uint64_t from, uint64_t to) {
+  const auto number_of = [this](uint64_t event) {
+    return first_number_ + std::min(event - std::min(event, joined_blocks()), event_count_);
+  };
+  const uint64_t first = number_of(from);
+  const uint64_t last = number_of(to);
+  std::vector<ProcessSample> samples;
+  uint64_t chunks_end = 0;
+  for (const ChunkRef& chunk : chunks_) {
+    const bool is_near =
+        chunk.first_event <= last && chunk.first_event + chunk.event_count >= first;
+    if (!has_events(chunk) || !is_near) continue;
+    EventDecoder decoder;
+    uint64_t chunk_bytes = 0;
+    const base::Status loaded = load_chunk(chunk, decoder, chunks_end, chunk_bytes);
+    if (!loaded.ok()) {
+      HEAPTAPE_RETURN_IF_ERROR(
+          damage_.note({chunk.offset, chunk_bytes, chunk.event_count, loaded.error().message}));
+      continue;
+    }
+    for (const ProcessSample& sample : decoder.samples()) {
+      samples.push_back(sample);
+      samples.back().event += joined_blocks() - first_number_;
+    }
+  }
+  return samples;
+}
+
+std::vector<uint64_t> TapeReader::keyframes() const {
+  std::vector<uint64_t> calls;
+  if (joined_blocks() != 0) return calls;
+  for (const ChunkRef& chunk : chunks_) {
+    if (chunk.kind != ChunkKind::kKeyframe || chunk.first_event < first_number_) continue;
+    calls.push_back(chunk.first_event - first_number_);
+  }
+  std::ranges::sort(calls);
+  calls.erase(std::unique(calls.begin(), calls.end()), calls.end());
+  return calls;
+}
+
+base::Result<std::optional<Keyframe>> TapeReader::read_keyframe(uint64_t event) {
+  if (joined_blocks() != 0 || event > events()) return std::optional<Keyframe>();
+  const auto is_it = [&](const ChunkRef& chunk) {
+    return chunk.kind == ChunkKind::kKeyframe && chunk.first_event >= first_number_ &&
+           chunk.first_event - first_number_ <= event;
+  };
+  const auto last = std::find_if(chunks_.rbegin(), chunks_.rend(), is_it);
+  if (last == chunks_.rend()) return std::optional<Keyframe>();
+  Keyframe keyframe;
+  keyframe.event = last->first_event - first_number_;
+  uint64_t live_blocks = 0;
+  uint64_t chunks_end = 0;
+  for (const ChunkRef& chunk : chunks_) {
+    if (chunk.kind != ChunkKind::kKeyframe || chunk.first_event != last->first_event) continue;
+    EventDecoder decoder;
+    uint64_t chunk_bytes = 0;
+    base::Status added = load_chunk(chunk, decoder, chunks_end, chunk_bytes);
+    live_blocks = decoder.live_blocks();
+    if (added.ok()) added = add_part(decoder, keyframe);
+    if (added.ok()) continue;
+    HEAPTAPE_RETURN_IF_ERROR(damage_.note({chunk.offset, 0, 0, added.error().message}));
+    return std::optional<Keyframe>();
+  }
+  // Its writer may have been killed in between.
+  if (keyframe.blocks.size() != live_blocks) return std::optional<Keyframe>();
+  return std::optional(std::move(keyframe));
+}
+
+base::Status TapeReader::add_part(EventDecoder& part, Keyframe& keyframe) const {
+  const size_t before = keyframe.blocks.size();
+  keyframe.blocks.resize(before + part.count());
+  const auto blocks = std::span(keyframe.blocks).subspan(before);
+  HEAPTAPE_ASSIGN_OR_RETURN(const size_t count, part.read(blocks));
+  const auto hands_out = [](const Event& block) {
+    return op_info(block.op).kind == OpKind::kAllocate && block.address != 0;
+  };
+  if (count != blocks.size() || part.births().size() != count ||
+      !std::ranges::all_of(blocks, hands_out)) {
+    return base::Error::damaged("its blocks are not those of a keyframe");
+  }
+  for (const uint64_t number : part.births()) {
+    const uint64_t last = keyframe.births.empty() ? 0 : keyframe.births.back();
+    if (number <= first_number_ || number - first_number_ <= last) {
+      return base::Error::damaged("its births are out of order");
+    }
+    keyframe.births.push_back(number - first_number_);
+  }
+  if (part.has_stacks()) {
+    keyframe.stacks.resize(before + count);
+    HEAPTAPE_RETURN_IF_ERROR(part.read_stacks(blocks, std::span(keyframe.stacks).subspan(before)));
+  }
+  if (!part.samples().empty()) {
+    keyframe.sample = part.samples().back();
+    keyframe.sample->event = keyframe.event;
+  }
+  return {};
 }
 
 // The number of the event that the decoder gives next.

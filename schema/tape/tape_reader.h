@@ -13,6 +13,7 @@
 #include "schema/tape/event_decoder.h"
 #include "schema/tape/info_codec.h"
 #include "schema/tape/inherited_heap.h"
+#include "schema/tape/keyframe.h"
 #include "schema/tape/tape_file.h"
 #include "schema/tape/tape_info.h"
 
@@ -112,6 +113,17 @@ class TapeReader {
   // All frames and mappings of the tape, except those lost to damage. Takes a pass over the tape,
   // and continues at its beginning.
   base::Result<Stacks> read_stacks();
+  // The samples of the process in the chunks that have the calls `from` to `to`, which are not
+  // decoded. Leaves the reader where it is.
+  base::Result<std::vector<ProcessSample>> read_samples(uint64_t from, uint64_t to);
+  // After how many calls the tape has a keyframe, ascending.
+  std::vector<uint64_t> keyframes() const;
+  // The latest keyframe at or before that call; nothing if there is none, or if other blocks were
+  // joined. Leaves the reader where it is.
+  base::Result<std::optional<Keyframe>> read_keyframe(uint64_t event);
+  // As read_stacks(), but without the frames and mappings behind the call `until`, and those before
+  // the keyframe are taken from keyframes.
+  base::Result<Stacks> read_stacks(const Keyframe& from, uint64_t until);
 
  private:
   TapeReader(TapeFile file, OnDamage on_damage);
@@ -123,13 +135,18 @@ class TapeReader {
   base::Status load_threads();
   base::Status load_inheritance();
   void join_inheritance(int generation);
+  void stand_before(uint64_t number);
   base::Status seek_own(uint64_t number);
   base::Status read_own(EventBatch& batch, size_t max_events);
   void read_inherited(EventBatch& batch, size_t max_events);
   void shift(EventBatch& batch) const;
   // False at the end of the tape.
   base::Result<bool> load_next_chunk();
-  base::Status load_chunk(const ChunkRef& chunk, uint64_t& chunk_bytes);
+  base::Status load_chunk(const ChunkRef& chunk, EventDecoder& decoder, uint64_t& chunks_end,
+                          uint64_t& chunk_bytes) const;
+  base::Status add_part(EventDecoder& part, Keyframe& keyframe) const;
+  base::Status take_stacks(uint64_t until, Stacks& stacks);
+  std::optional<Stacks> keyframe_stacks(uint64_t until) const;
   base::Status read_events(EventBatch& batch);
   uint64_t position() const;
   void take_samples(EventBatch& batch);

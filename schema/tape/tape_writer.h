@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "base/result.h"
@@ -33,6 +34,9 @@ class TapeWriter : private ChunkSink {
   void add_mark(std::string name, uint64_t time_ns) { encoder_.add_mark(std::move(name), time_ns); }
   void add_inheritance(const Inheritance& inheritance) {
     output_.add_inheritance(inheritance, compressor_);
+  }
+  uint64_t add_keyframe(std::span<const EventColumns> keyframe, uint64_t most_bytes) {
+    return output_.add_keyframe(keyframe, most_bytes, compressor_);
   }
   // As TapeOutput has them.
   void keep_last(const KeepLast& keep) { output_.keep_last(keep); }

@@ -59,7 +59,8 @@ void BM_Explain(benchmark::State& state, const std::string& path, const std::str
     replayer::ExplainOptions options;
     options.spec = *allocators::parse_spec(spec);
     options.at = *replayer::parse_moment(at);
-    const auto explanation = replayer::explain(tape, options, nullptr);
+    auto explained = replayer::find_explained(tape, options, nullptr);
+    const auto explanation = replayer::explain(tape, options, std::move(*explained), nullptr);
     if (!explanation.ok()) std::abort();
     benchmark::DoNotOptimize(replayer::explanation_text(tape, *explanation, {}, nullptr));
   }

@@ -30,7 +30,9 @@ Explanation explain(const std::string& path, const std::string& spec, const std:
   if (!at.empty()) options.at = *replayer::parse_moment(at);
   auto tape = schema::TapeReader::open(path);
   if (!tape.ok()) throw std::runtime_error(tape.error().message);
-  auto explanation = replayer::explain(*tape, options, nullptr);
+  auto explained = replayer::find_explained(*tape, options, nullptr);
+  if (!explained.ok()) throw std::runtime_error(explained.error().message);
+  auto explanation = replayer::explain(*tape, options, std::move(*explained), nullptr);
   if (!explanation.ok()) throw std::runtime_error(explanation.error().message);
   if (const auto& failure = explanation->run.failure) throw std::runtime_error(failure->text);
   return std::move(*explanation);

@@ -43,6 +43,24 @@ TEST(LiveBlocks, AreNewWhereTheyWereResized) {
   EXPECT_EQ(blocks[1].stack, 9u);
 }
 
+TEST(LiveBlocks, MayKeepTheirBirthWhenResized) {
+  LiveBlocks live(Resized::kKeepsItsBirth);
+  live.add(malloc_event(1, 0x1000, 3), 7, 1);
+  live.add(malloc_event(2, 0x2000), 8, 2);
+  live.add({.op = Op::kRealloc, .thread = 5, .size = 9, .address = 0x3000, .freed_address = 0x1000},
+           9, 3);
+  live.add({.op = Op::kRealloc, .size = 4, .address = 0x4000, .freed_address = 0x5000}, 9, 4);
+  live.add({.op = Op::kRealloc, .size = 6, .address = 0x2000, .freed_address = 0x2000}, 9, 5);
+  const auto blocks = live.list();
+  ASSERT_EQ(blocks.size(), 3u);
+  EXPECT_EQ(blocks[0].birth, malloc_event(9, 0x3000, 3));
+  EXPECT_EQ(blocks[0].stack, 7u);
+  EXPECT_EQ(blocks[0].number, 1u);
+  EXPECT_EQ(blocks[1].birth, malloc_event(6, 0x2000));
+  EXPECT_EQ(blocks[1].number, 2u);
+  EXPECT_EQ(blocks[2].number, 4u) << "a block that nobody knew is made by the resize";
+}
+
 TEST(LiveBlocks, AreThoseOfAMap) {
   std::mt19937_64 random(1);
   LiveBlocks live;
