@@ -66,6 +66,9 @@ struct RegionEvent {
   Kind kind = Kind::kCommit;
   AddressRange range;
   CommitRule rule = {};  // of models only
+  // With kCommit: the memory was there before the first call, so that its contents are not known.
+  // All of the range is new to the committed memory.
+  bool is_unseen = false;
 };
 
 struct BatchResult {

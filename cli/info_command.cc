@@ -129,7 +129,13 @@ void print_summary(const TapeSummary& summary, const schema::TapeOrigin& origin,
   print_memory(summary, out);
   if (summary.late_ns != 0) {
     out << "began      " << base::duration_text(static_cast<double>(summary.late_ns))
-        << " after the process: earlier calls are not on the tape\n";
+        << " after the process: earlier calls are not on the tape";
+    if (summary.unknown_frees != 0) {
+      out << ", and " << base::counted(summary.unknown_frees, "call")
+          << (summary.unknown_frees == 1 ? " frees or resizes a block" : " free or resize blocks")
+          << " from before";
+    }
+    out << "\n";
   }
   out << "ran        " << ran_text(summary, origin) << "\n"
       << "losses     " << losses_text(summary) << "\n"

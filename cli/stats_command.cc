@@ -115,7 +115,13 @@ void print(const schema::TapeReader& tape, const TapeCounts& counts, const Named
   }
   put("failed calls", base::grouped(counts.resolver.skipped().failed_calls));
   put("frees of NULL", base::grouped(counts.null_frees));
-  put("frees of unknown blocks", base::grouped(counts.resolver.skipped().unknown_frees));
+  const replayer::SkippedCounts& skipped = counts.resolver.skipped();
+  if (tape.summary() && tape.summary()->late_ns != 0) {
+    put("frees of earlier blocks", base::grouped(skipped.unknown_frees));
+    put("resizes of earlier blocks", base::grouped(skipped.unknown_resizes));
+  } else {
+    put("frees of unknown blocks", base::grouped(skipped.unknown_frees));
+  }
   put("temporaries", base::grouped(values.temporaries));
   put("live blocks, peak", base::grouped(live.live_count_peak().value));
   put("  at call", "#" + base::grouped(live.live_count_peak().at));

@@ -105,6 +105,16 @@ class KeyframeCheck {
   std::vector<uint64_t> wrong_;
 };
 
+// No loss: nobody wanted what came before.
+void print_late_start(const schema::TapeSummary& summary, std::ostream& out) {
+  if (summary.late_ns == 0) return;
+  out << "late       the recording began "
+      << base::duration_text(static_cast<double>(summary.late_ns)) << " after the process; "
+      << base::counted(summary.unknown_frees, "call")
+      << (summary.unknown_frees == 1 ? " frees or resizes a block" : " free or resize blocks")
+      << " from before\n";
+}
+
 }  // namespace
 
 int run_verify(const std::string& path, Console& console) {
@@ -147,6 +157,7 @@ int run_verify(const std::string& path, Console& console) {
       out << "losses     " << losses_text(*tape->summary()) << "\n";
     }
     sound = sound && !has_losses;
+    print_late_start(*tape->summary(), out);
   }
   out << base::display_text(path) << ": " << base::counted(events, "event") << " can be read; "
       << (sound      ? "no damage, no losses"

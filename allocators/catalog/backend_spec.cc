@@ -197,7 +197,9 @@ std::unique_ptr<Backend> BackendSpec::make(const BackendContext& context) const 
   switch (kind) {
     case BackendKind::kRecorded:
       HEAPTAPE_CHECK(context.header != nullptr);
-      return std::make_unique<RecordedBackend>(*context.header);
+      return std::make_unique<RecordedBackend>(
+          *context.header, context.began_late ? RecordedBackend::Began::kLate
+                                              : RecordedBackend::Began::kWithProgram);
     case BackendKind::kNoop:
       return std::make_unique<NativeBackend>(NativeOptions{.name = text,
                                                            .touch = Touch::kNone,

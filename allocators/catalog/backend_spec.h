@@ -37,6 +37,7 @@ struct BackendContext {
   Clock clock = Clock::kTape;
   Answers answers = Answers::kPlacements;  // of real allocators and noop
   Steer steer = Steer::kAsRecorded;
+  bool began_late = false;  // the recording, later than the program; of `recorded`
 };
 
 // A value: can be copied, and can make any number of backends.

@@ -24,8 +24,9 @@ uint64_t heap_chunk_usable_bytes(uint64_t size) {
 
 }  // namespace
 
-RecordedBackend::RecordedBackend(const schema::TapeHeader& header)
+RecordedBackend::RecordedBackend(const schema::TapeHeader& header, Began began)
     : is_glibc_(header.allocator_family() == "glibc"),
+      is_late_(began == Began::kLate),
       traits_(BackendTraits::of_malloc(is_glibc_ ? MallocFamily::kGlibc : MallocFamily::kOther,
                                        header.initial_break)) {
   if (header.origin.lacks(schema::Absent::kAddresses)) addressless_format_ = header.origin.format;
@@ -63,7 +64,13 @@ Placement RecordedBackend::place(uint32_t op, const ReplayOp& what, uint64_t add
   const AddressRange pages{page_down(address), page_up(address + placement.usable_bytes)};
   if (is_mapped) mapped_chunks_[what.slot] = pages;
   // The allocator may have taken memory since the last sample.
-  if (!committed_.covers(pages)) commit(op, pages);
+  if (!committed_.covers(pages)) {
+    if (is_late_ && !is_mapped && may_be_old(pages)) [[unlikely]] {
+      commit_new(op, pages);
+    } else {
+      commit(op, pages);
+    }
+  }
   return placement;
 }
 
@@ -97,6 +104,24 @@ void RecordedBackend::commit(uint32_t op, AddressRange range) {
   result_.regions.push_back({op, RegionEvent::Kind::kCommit, range});
 }
 
+void RecordedBackend::commit_new(uint32_t op, AddressRange range) {
+  base::RegionSet added;
+  added.add(range);
+  committed_.for_each_touching(range, [&added](AddressRange region) { added.remove(region); });
+  committed_.add(range);
+  for (const AddressRange& part : added.ranges()) {
+    result_.regions.push_back({op, RegionEvent::Kind::kCommit, part, {}, true});
+  }
+}
+
+bool RecordedBackend::may_be_old(AddressRange range) const {
+  if (sampled_.bytes() == 0) return true;
+  if (is_glibc_) return false;
+  bool has_grown = false;
+  sampled_.for_each_touching(range, [&has_grown](AddressRange) { has_grown = true; });
+  return !has_grown;
+}
+
 void RecordedBackend::decommit(uint32_t op, AddressRange range) {
   committed_.remove(range);
   result_.regions.push_back({op, RegionEvent::Kind::kDecommit, range});
@@ -123,8 +148,16 @@ void RecordedBackend::take_sample(uint32_t op, const schema::ProcessSample& samp
   for (const auto& [slot, chunk] : mapped_chunks_) gone.remove(chunk);
   for (const AddressRange& range : gone.ranges()) decommit(op, range);
   for (const AddressRange& region : sample.regions) {
-    if (!committed_.covers(region)) commit(op, region);
+    if (committed_.covers(region)) continue;
+    if (is_late_ && may_be_old(region)) [[unlikely]] {
+      commit_new(op, region);
+    } else {
+      commit(op, region);
+    }
   }
+  if (!is_late_ || sample.regions.empty()) return;
+  sampled_ = {};
+  for (const AddressRange& region : sample.regions) sampled_.add(region);
 }
 
 Result<Residency> RecordedBackend::residency(std::span<const AddressRange>) {

@@ -16,9 +16,16 @@ namespace heaptape::allocators {
 // block with a mapping of its own is committed while it lives; otherwise usable sizes are the
 // requested ones. Resident is malloc's part of the process at the last sample that knows it; if
 // none does, all anonymous memory at the last sample.
+//
+// If the recording began later than the program, memory that may have been there at that time is
+// committed as unseen: of glibc what the first sample with regions shows, and the pages of blocks
+// placed before it; of other allocators also regions that appear later, because until a recorded
+// block lives in a mapping, nothing tells that it is malloc's. Memory that a region gains at its
+// ends is new.
 class RecordedBackend : public Backend {
  public:
-  explicit RecordedBackend(const schema::TapeHeader& header);
+  enum class Began : bool { kWithProgram, kLate };
+  explicit RecordedBackend(const schema::TapeHeader& header, Began began = Began::kWithProgram);
 
   const BackendTraits& traits() const override { return traits_; }
   // kUsage if the tape was imported from a trace without addresses: its addresses are made up.
@@ -36,14 +43,20 @@ class RecordedBackend : public Backend {
   bool has_own_mapping(uint64_t address, uint64_t size) const;
   Placement place(uint32_t op, const ReplayOp& what, uint64_t address);
   void commit(uint32_t op, AddressRange range);
+  // The parts of `range` that are not committed yet.
+  void commit_new(uint32_t op, AddressRange range);
+  // Whether memory that is new to us may have been there when the recording began.
+  bool may_be_old(AddressRange range) const;
   void decommit(uint32_t op, AddressRange range);
   void give_up(uint32_t op, uint32_t slot);
   void take_sample(uint32_t op, const schema::ProcessSample& sample);
 
   bool is_glibc_;
+  bool is_late_;
   std::string addressless_format_;  // of that trace; else empty
   BackendTraits traits_;
   base::RegionSet committed_;
+  base::RegionSet sampled_;  // the regions of the last sample that had some; of a late tape
   std::unordered_map<uint32_t, AddressRange> mapped_chunks_;  // glibc's, by slot
   BatchResult result_;
   uint64_t resident_bytes_ = 0;

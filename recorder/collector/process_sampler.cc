@@ -375,6 +375,16 @@ std::vector<std::string> read_command_line(uint32_t pid) {
 
 }  // namespace
 
+std::vector<base::AddressRange> glibc_heaps(const ProcTexts& texts) {
+  std::vector<AddressRange> heaps;
+  if (texts.break_heap.bytes() != 0) heaps.push_back(texts.break_heap);
+  for (const PrivateMapping& mapping : parse_private(texts.maps)) {
+    if (mapping.owner == schema::kLibcOwner && !mapping.is_named) heaps.push_back(mapping.range);
+  }
+  std::ranges::sort(heaps, {}, &AddressRange::begin);
+  return heaps;
+}
+
 std::vector<base::AddressRange> parse_writable_anonymous(std::string_view maps) {
   std::vector<base::AddressRange> ranges;
   for_each_line(maps, [&ranges](const MapsLine& line) {

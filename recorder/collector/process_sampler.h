@@ -77,6 +77,10 @@ schema::ProcessSample make_sample(const ProcTexts& texts, const LiveSet& live,
                                   const std::string& raw_owner = {},
                                   std::span<const base::AddressRange> inherited = {});
 
+// What is glibc's malloc's for certain, without knowing of any block: the heap below brk(2) and the
+// heaps of threads' arenas. Ascending.
+std::vector<base::AddressRange> glibc_heaps(const ProcTexts& texts);
+
 // The writable anonymous mappings in the text of /proc/PID/maps, in its order. Lines that make no
 // sense are left out.
 std::vector<base::AddressRange> parse_writable_anonymous(std::string_view maps);

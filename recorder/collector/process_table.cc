@@ -166,6 +166,11 @@ void ProcessTable::settle_last_moment(SlotId slot) {
   heirs_.erase(heir);
 }
 
+void ProcessTable::note_start(uint64_t now_ns) {
+  start_ns_ = now_ns;
+  for (const auto& [slot, process] : processes_) process->note_late_start(now_ns);
+}
+
 uint64_t ProcessTable::unseen_calls() const {
   uint64_t batches = 0;
   for (const auto& [slot, process] : processes_) {

@@ -81,7 +81,7 @@ class ProcessTable {
   void use_first_file(std::unique_ptr<base::OutputFile> file) { first_file_ = std::move(file); }
   // The recording awaits its start; it has one. Processes of before are on tapes only since then.
   static constexpr uint64_t kNotStarted = UINT64_MAX;
-  void note_start(uint64_t now_ns) { start_ns_ = now_ns; }
+  void note_start(uint64_t now_ns);
   // Calls of processes of now before the start, as far as they have said so.
   uint64_t unseen_calls() const;
   // Before the first process: only the last calls are kept. All tapes together have keep.bytes, but

@@ -220,11 +220,16 @@ void RecordedProcess::take_sample(size_t processes) {
   const uint64_t begin_ns = base::thread_cpu_ns();
   if (reading_->texts && !reading_->texts->has_ended) {
     merge_->owners().name_callers(reading_->texts->code_owners);
+    // No block tells that a mapping is malloc's, as long as all blocks in it are from before.
+    if (is_late_ && !resident_bytes_ && traits_.is_glibc) {
+      inherited_regions_ = glibc_heaps(*reading_->texts);
+    }
     schema::ProcessSample sample = make_sample(
         *reading_->texts, merge_->live_set(), traits_.is_glibc ? &merge_->own_mappings() : nullptr,
         merge_->thread_blocks(), merge_->owners(), inner_->raw_owner(), inherited_regions_);
     resident_bytes_ = sample.resident_bytes;
     regions_ = sample.regions;
+    if (is_late_) inherited_regions_ = regions_;
     keep_mapped(inherited_regions_, regions_);
     merge_->add_sample(std::move(sample), reading_ns_);
   }

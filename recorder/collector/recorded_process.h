@@ -73,6 +73,12 @@ class RecordedProcess {
   // Takes the regions() of one that has ended.
   void inherit(std::vector<base::AddressRange> regions);
   const std::vector<base::AddressRange>& regions() const { return regions_; }
+  // The recording begins now, later than the process. It is sampled at once, because that sample
+  // says what malloc had before.
+  void note_late_start(uint64_t now_ns) {
+    is_late_ = true;
+    schedule_.begin_at(now_ns);
+  }
   // A reading showed that it executed another program, which is not recorded or has not joined yet.
   bool was_replaced() const { return was_replaced_; }
   // Frees its rings and returns their indices. A thread that we did not know of when is_gone() took
@@ -135,7 +141,9 @@ class RecordedProcess {
   std::optional<uint64_t> resident_bytes_;  // of the last sample
   // malloc's regions at the last sample; until there is one, those of its parent.
   std::vector<base::AddressRange> regions_;
-  std::vector<base::AddressRange> inherited_regions_;  // the part that is still mapped
+  // The part that is still mapped; after a late start, all of malloc's regions so far.
+  std::vector<base::AddressRange> inherited_regions_;
+  bool is_late_ = false;
   // Shared with readings, which may go on when this process has ended.
   const std::shared_ptr<ProcessInnerAllocators> inner_ = std::make_shared<ProcessInnerAllocators>();
 };

@@ -22,6 +22,9 @@ class SampleSchedule {
   static constexpr uint64_t kMuchShare = 8;
   static constexpr uint64_t kGrowthShare = 16;  // less is no growth
 
+  // The first sample is due then.
+  void begin_at(uint64_t now_ns) { latest_ns_ = earliest_ns_ = now_ns; }
+
   // `asked_bytes`: those that the program's calls have asked for so far.
   bool is_due(uint64_t now_ns, uint64_t asked_bytes) {
     if (latest_ns_ == 0) latest_ns_ = earliest_ns_ = now_ns + kFirstNs;

@@ -5,6 +5,7 @@
 
 #include "base/address/overlap.h"
 #include "base/address/pages.h"
+#include "replayer/heap_map/unseen_memory.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -20,15 +21,20 @@ constexpr uint64_t kLeastChunkBytes = 32;
 class AccountTaker {
  public:
   AccountTaker(const HeapMap& map, std::span<const AddressRange> absent,
-               const allocators::KeptMemory& kept, const std::optional<TrimRule>& trim)
+               const allocators::KeptMemory& kept, const std::optional<TrimRule>& trim,
+               const std::optional<std::vector<AddressRange>>& unseen)
       : map_(map),
         absent_(absent),
         pages_absent_(absent),
         parts_absent_(absent),
         cached_(kept.cached),
         own_(kept.own),
-        trim_(trim) {
+        trim_(trim),
+        unseen_(unseen) {
     if (trim_) account_.trimmable_bytes = 0;
+    if (!unseen_) return;
+    account_.late.emplace();
+    for (const AddressRange& range : *unseen_) account_.late->unseen_bytes += range.bytes();
   }
 
   Account take(const BlockSums& blocks, std::span<const AddressRange> absent) {
@@ -44,7 +50,8 @@ class AccountTaker {
     account_.untouched_bytes = absent_bytes - absent_gap_bytes_;
     const uint64_t explained = account_.live_bytes + account_.slack_bytes +
                                account_.metadata_bytes + account_.cached_bytes +
-                               account_.hole_bytes + account_.top_bytes + account_.returned_bytes;
+                               account_.hole_bytes + account_.top_bytes + account_.returned_bytes +
+                               (account_.late ? account_.late->unseen_bytes : 0);
     account_.unexplained_bytes = static_cast<int64_t>(account_.committed_bytes - explained);
     return account_;
   }
@@ -93,6 +100,10 @@ class AccountTaker {
     ++holes.count;
     holes.bytes += gap.bytes();
     holes.resident_bytes += free_bytes;
+    if (unseen_ && unseen_sides(*unseen_, gap).any()) {
+      ++account_.late->open_holes;
+      account_.late->open_hole_bytes += free_bytes;
+    }
   }
 
   void add_free_stretch(AddressRange region, AddressRange stretch) {
@@ -128,6 +139,7 @@ class AccountTaker {
   Overlap cached_;
   Overlap own_;
   const std::optional<TrimRule> trim_;
+  const std::optional<std::vector<AddressRange>>& unseen_;
   struct Kept {
     AddressRange part;
     uint64_t* sum;  // where it counts in the account
@@ -141,10 +153,11 @@ class AccountTaker {
 
 Account take_account(const HeapMap& map, const BlockSums& blocks,
                      const std::optional<std::vector<AddressRange>>& absent,
-                     const allocators::KeptMemory& kept, const std::optional<TrimRule>& trim) {
+                     const allocators::KeptMemory& kept, const std::optional<TrimRule>& trim,
+                     const std::optional<std::vector<AddressRange>>& unseen) {
   const std::vector<AddressRange> none;
   const std::vector<AddressRange>& ranges = absent ? *absent : none;
-  return AccountTaker(map, ranges, kept, trim).take(blocks, ranges);
+  return AccountTaker(map, ranges, kept, trim, unseen).take(blocks, ranges);
 }
 
 void apply_own_statistics(const allocators::OwnStatistics& own, uint64_t usable_bytes,

@@ -1,6 +1,6 @@
 // Where an allocator's memory is at one moment, as a sum. docs/metrics.md, "The account".
 //
-//   committed = live + slack + metadata + cached + holes + top + returned + unexplained
+//   committed = live + slack + metadata + cached + holes + top + returned + unseen + unexplained
 //   resident  = committed - returned - untouched
 #pragma once
 
@@ -23,6 +23,16 @@ struct HoleClass {
   bool operator==(const HoleClass&) const = default;
 };
 
+// The heap of a recording that began later than its program.
+struct LateStart {
+  uint64_t unseen_bytes = 0;  // no recorded call has handed them out or given them back
+  // Holes that border on such memory: on that side, their extent and their pin are not known.
+  uint64_t open_holes = 0;
+  uint64_t open_hole_bytes = 0;  // part of the holes' bytes
+
+  bool operator==(const LateStart&) const = default;
+};
+
 // All in bytes.
 struct Account {
   uint64_t committed_bytes = 0;
@@ -40,6 +50,7 @@ struct Account {
   uint64_t purgeable_bytes = 0;  // resident pages without a byte in use
   // By malloc_trim(0); nothing if the allocator has no malloc_trim.
   std::optional<uint64_t> trimmable_bytes = {};
+  std::optional<LateStart> late = {};
   std::array<HoleClass, 64> holes{};  // [n]: from 1 << n bytes up to twice that
 
   bool operator==(const Account&) const = default;
@@ -58,10 +69,12 @@ struct TrimRule {
   uint64_t initial_break = 0;
 };
 
-// One pass over all gaps. `absent` is as in Residency: without it all counts as resident.
+// One pass over all gaps. `absent` is as in Residency: without it all counts as resident. `unseen`
+// is as in HeapPicture, and in `map` like blocks.
 Account take_account(const HeapMap& map, const BlockSums& blocks,
                      const std::optional<std::vector<AddressRange>>& absent,
-                     const allocators::KeptMemory& kept, const std::optional<TrimRule>& trim);
+                     const allocators::KeptMemory& kept, const std::optional<TrimRule>& trim,
+                     const std::optional<std::vector<AddressRange>>& unseen = {});
 
 // Subtracts the allocator's own figures from what is free, because they do not say where that
 // memory lies. Cached bytes come from holes, metadata from tops first.

@@ -63,34 +63,89 @@ Surroundings around(const HeapPicture& picture, size_t block) {
     const AddressRange next = granules_of(picture, picture.blocks[block + 1]);
     free.after.end = std::max(std::min(region.end, next.begin), own.end);
   }
+  if (!picture.unseen) return free;
+  const auto next = std::ranges::lower_bound(*picture.unseen, own.end, {}, &AddressRange::begin);
+  if (next != picture.unseen->begin()) {
+    free.before.begin =
+        std::min(std::max(free.before.begin, std::prev(next)->end), free.before.end);
+  }
+  if (next != picture.unseen->end()) {
+    free.after.end = std::max(std::min(free.after.end, next->begin), free.after.begin);
+  }
   return free;
 }
+
+// The blocks and the unseen memory of a heap, by address.
+class Neighbors {
+ public:
+  explicit Neighbors(const HeapPicture& picture)
+      : picture_(picture),
+        unseen_(picture.unseen ? std::span<const AddressRange>(*picture.unseen)
+                               : std::span<const AddressRange>()) {
+    read();
+  }
+
+  // Passes those that end there or before.
+  void skip_to(uint64_t address) {
+    while (is_there_ && range_.end <= address) advance();
+  }
+  // Whether there is a next one that begins before `address`.
+  bool is_before(uint64_t address) const { return is_there_ && range_.begin < address; }
+  AddressRange range() const { return range_; }
+  // In HeapPicture::blocks; kNoBlock: it is unseen memory.
+  size_t block() const { return block_; }
+  // The same of the one before.
+  size_t last_block() const { return last_block_; }
+
+  void advance() {
+    last_block_ = block_;
+    ++(block_ == kNoBlock ? next_unseen_ : next_block_);
+    read();
+  }
+
+ private:
+  void read() {
+    const bool has_block = next_block_ < picture_.blocks.size();
+    const bool has_unseen = next_unseen_ < unseen_.size();
+    is_there_ = has_block || has_unseen;
+    if (has_block) range_ = granules_of(picture_, picture_.blocks[next_block_]);
+    const bool is_block = has_block && !(has_unseen && unseen_[next_unseen_].begin <= range_.begin);
+    block_ = is_block ? next_block_ : kNoBlock;
+    if (has_unseen && !is_block) range_ = unseen_[next_unseen_];
+  }
+
+  const HeapPicture& picture_;
+  std::span<const AddressRange> unseen_;
+  size_t next_block_ = 0;
+  size_t next_unseen_ = 0;
+  bool is_there_ = false;
+  AddressRange range_;
+  size_t block_ = kNoBlock;
+  size_t last_block_ = kNoBlock;
+};
 
 }  // namespace
 
 std::vector<Hole> find_holes(const HeapPicture& picture) {
   std::vector<Hole> holes;
-  size_t next = 0;
+  Neighbors neighbors(picture);
   for (const AddressRange& region : picture.regions) {
     uint64_t begin = region.begin;
-    while (next < picture.blocks.size() &&
-           granules_of(picture, picture.blocks[next]).end <= region.begin) {
-      ++next;
-    }
-    for (; next < picture.blocks.size(); ++next) {
-      const AddressRange block = granules_of(picture, picture.blocks[next]);
-      if (block.begin >= region.end) break;
-      const AddressRange gap = {begin, block.begin};
+    neighbors.skip_to(region.begin);
+    for (; neighbors.is_before(region.end); neighbors.advance()) {
+      const AddressRange range = neighbors.range();
+      const AddressRange gap = {begin, range.begin};
       if (gap.begin < gap.end && gap.bytes() >= picture.min_hole_bytes &&
           gap_kind(region, gap) == GapKind::kInner) {
         const bool is_first = gap.begin == region.begin;
         holes.push_back({.range = gap,
                          .resident_bytes = gap.bytes() - absent_bytes(picture, gap),
                          .purgeable_bytes = purgeable_bytes(picture, gap),
-                         .before = is_first ? kNoBlock : next - 1,
-                         .after = next});
+                         .before = is_first ? kNoBlock : neighbors.last_block(),
+                         .after = neighbors.block()});
+        if (picture.unseen) holes.back().unseen = unseen_sides(*picture.unseen, gap);
       }
-      begin = std::max(begin, block.end);
+      begin = std::max(begin, range.end);
     }
   }
   return holes;
@@ -111,6 +166,7 @@ uint64_t bytes_behind_pin(const HeapPicture& picture, size_t block) {
 }
 
 Pin pin_of(const HeapPicture& picture, const Hole& hole) {
+  if (hole.is_open()) return {};
   const Surroundings behind = around(picture, hole.after);
   const Pin after = {hole.after, behind.after.end - behind.before.begin};
   if (hole.before == kNoBlock) return after;

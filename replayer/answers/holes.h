@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "replayer/heap_map/heap_picture.h"
+#include "replayer/heap_map/unseen_memory.h"
 
 namespace heaptape::replayer {
 
@@ -18,6 +19,9 @@ struct Hole {
   uint64_t purgeable_bytes = 0;  // of these, in whole pages
   size_t before = kNoBlock;      // the blocks on both sides, in HeapPicture::blocks
   size_t after = kNoBlock;
+  UnseenSides unseen = {};  // the hole ends at unseen memory there: no block is known on that side
+
+  bool is_open() const { return unseen.any(); }
 };
 
 // Every hole, by address, as defined in docs/metrics.md; tops do not count. Their number is
@@ -40,7 +44,8 @@ struct BesideHole {
 };
 PinSide pin_side(const BesideHole& before, const BesideHole& after);
 
-// The pin of a hole, and the size of the hole without it.
+// The pin of a hole, and the size of the hole without it. An open hole has none: the block beside
+// it that holds it may be one that was not seen.
 struct Pin {
   size_t block = kNoBlock;  // in HeapPicture::blocks
   uint64_t joined_bytes = 0;

@@ -99,7 +99,7 @@ std::vector<PinningBlock> pinning_blocks(const HeapPicture& picture) {
   std::vector<PinningBlock> pins;
   size_t last = kNoBlock;  // the block of the last pin
   const auto add = [&](size_t block, uint64_t bytes) {
-    if (bytes == 0) return;
+    if (bytes == 0 || block == kNoBlock) return;
     const LiveBlock& pin = picture.blocks[block];
     if (block != last) pins.push_back({pin.birth, pin.requested_bytes, 0});
     pins.back().bytes += bytes;
@@ -107,7 +107,8 @@ std::vector<PinningBlock> pinning_blocks(const HeapPicture& picture) {
   };
   // Holes ascend: the block before one is at most the block after the previous one.
   for (const Hole& hole : find_holes(picture)) {
-    const uint64_t before = hole.before == kNoBlock ? 0 : hole.resident_bytes / 2;
+    const bool is_first = hole.before == kNoBlock && !hole.unseen.before;
+    const uint64_t before = is_first ? 0 : hole.resident_bytes / 2;
     add(hole.before, before);
     add(hole.after, hole.resident_bytes - before);
   }

@@ -33,7 +33,7 @@ std::vector<PinGroup> rank_pins(const HeapPicture& picture, std::span<const Hole
                                 size_t most);
 
 // How much of a heap's holes each block beside them pins; the shares of all blocks add up to all
-// resident bytes in holes. docs/metrics.md, "Bytes pinned".
+// resident bytes in holes, unless some are open. docs/metrics.md, "Bytes pinned".
 struct PinningBlock {
   uint64_t birth = 0;            // as in LiveBlock
   uint64_t requested_bytes = 0;  // likewise
@@ -41,7 +41,8 @@ struct PinningBlock {
 };
 
 // By address. Each of the two blocks beside a hole has half of it (the second gets an odd byte); a
-// hole at the beginning of a region belongs to its only neighbor.
+// hole at the beginning of a region belongs to its only neighbor. The half that borders on unseen
+// memory belongs to no block.
 std::vector<PinningBlock> pinning_blocks(const HeapPicture& picture);
 
 // At one moment, or at several with the same call.

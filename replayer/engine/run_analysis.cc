@@ -17,6 +17,7 @@ RunAnalysis::RunAnalysis(const allocators::BackendTraits& traits, const Options&
       places_blocks_(traits.places_blocks),
       checked_granule_(traits.is_foreign_code ? uint64_t{1} << traits.granule_log2 : 0),
       map_(traits.granule_log2, traits.min_hole_bytes),
+      unseen_(map_, traits.min_hole_bytes),
       fidelity_(options.recorded_break, traits),
       heap_growths_(options.heap_growths),
       frees_(options.keep_frees ? std::make_shared<LastFrees>() : nullptr),
@@ -112,7 +113,7 @@ void RunAnalysis::watch_growth(std::span<const RegionEvent> regions, const Repla
     if (region.op != regions.front().op) break;
     if (region.kind == RegionEvent::Kind::kDecommit) {
       committed_bytes -= std::min(committed_bytes, region.range.bytes());
-    } else if (!map_.holds_any_of(region.range)) {
+    } else if (!region.is_unseen && !map_.holds_any_of(region.range)) {
       committed_bytes += region.range.bytes();
     }
   }
@@ -121,7 +122,7 @@ void RunAnalysis::watch_growth(std::span<const RegionEvent> regions, const Repla
   if (!heap_growths_.is_kept(growth.growth_bytes)) return;
   for (const RegionEvent& region : regions) {
     if (region.op != regions.front().op) break;
-    if (region.kind != RegionEvent::Kind::kCommit) continue;
+    if (region.kind != RegionEvent::Kind::kCommit || region.is_unseen) continue;
     growth.add(region.range, allocators::text_of(region.rule));
   }
   const HoleStats before = holes();
@@ -169,7 +170,7 @@ std::optional<LiveBlock> RunAnalysis::find_pin(uint64_t hole_bytes) const {
     if (end_of(block) == hole.begin) before = &block;
     return before != nullptr && after != nullptr;
   });
-  if (after == nullptr) return std::nullopt;
+  if (after == nullptr || unseen_.is_beside(hole)) return std::nullopt;
   if (before == nullptr) return live_block(*after);
   const bool is_header = gap_kind(ahead_region, ahead) == GapKind::kHeader;
   const uint64_t far_before = ahead.end == begin_of(*before) && !is_header ? ahead.bytes() : 0;
@@ -210,6 +211,7 @@ bool RunAnalysis::put_back(const ReplayOp& op, const Placement& placement, uint6
   if (!places_blocks_) return true;
   Block& block = blocks_[op.slot];
   bool fits;
+  unseen_.hand_out(placement.address, placement.usable_bytes);
   if (block.address == placement.address) {
     fits = map_.resize(block.address, block.usable_bytes, placement.usable_bytes);
     usable_bytes_ += placement.usable_bytes - block.usable_bytes;
@@ -247,11 +249,16 @@ void RunAnalysis::remove(uint32_t slot, uint64_t event) {
 
 void RunAnalysis::apply(const RegionEvent& region, uint64_t event, uint64_t live_bytes) {
   if (region.kind == RegionEvent::Kind::kDecommit) {
+    unseen_.give_back(region.range);
     map_.decommit(region.range);
     heap_growths_.note_given_back(region.range, event);
     return;
   }
   map_.commit(region.range);
+  if (region.is_unseen) [[unlikely]] {
+    unseen_.add(region.range);
+    has_unseen_ = true;
+  }
   if (map_.committed_bytes() <= metrics_.committed_bytes_peak.value) return;
   metrics_.committed_bytes_peak = {map_.committed_bytes(), event};
   metrics_.live_bytes_at_committed_peak = live_bytes;
@@ -348,7 +355,12 @@ Account RunAnalysis::account(const allocators::Residency& residency,
   });
   std::optional<TrimRule> trim;
   if (traits_.arena_heap_bytes == allocators::kGlibcHeapBytes) trim = {traits_.initial_break};
-  return take_account(map_, sums, residency.absent, kept, trim);
+  return take_account(map_, sums, residency.absent, kept, trim, unseen());
+}
+
+std::optional<std::vector<allocators::AddressRange>> RunAnalysis::unseen() const {
+  if (!has_unseen_) return std::nullopt;
+  return unseen_.ranges();
 }
 
 LiveBlock RunAnalysis::live_block(const Block& block) {
@@ -365,6 +377,7 @@ HeapPicture RunAnalysis::picture(const allocators::Residency& residency) const {
                       .min_hole_bytes = traits_.min_hole_bytes,
                       .blocks = {},
                       .regions = map_.regions(),
+                      .unseen = unseen(),
                       .absent = residency.absent,
                       .resident_bytes = residency.resident_bytes,
                       .frees = frees_};

@@ -17,6 +17,7 @@
 #include "replayer/heap_map/heap_film.h"
 #include "replayer/heap_map/heap_map.h"
 #include "replayer/heap_map/heap_picture.h"
+#include "replayer/heap_map/unseen_memory.h"
 #include "replayer/metrics/fidelity.h"
 #include "replayer/metrics/run_metrics.h"
 
@@ -112,6 +113,7 @@ class RunAnalysis {
   void take_frame(const allocators::Residency& residency, bool is_kept);
   Snapshot snapshot(const allocators::Residency& residency) const;
   Account account(const allocators::Residency& residency, const allocators::KeptMemory& kept) const;
+  std::optional<std::vector<allocators::AddressRange>> unseen() const;
   HoleStats holes() const { return places_blocks_ ? map_.holes() : HoleStats(); }
   bool place(const allocators::ReplayOp& op, const Placement& placement, uint64_t event);
   void remove(uint32_t slot, uint64_t event);
@@ -120,6 +122,8 @@ class RunAnalysis {
   bool places_blocks_;
   uint64_t checked_granule_ = 0;  // of blocks that are checked; 0 = they are not
   HeapMap map_;
+  UnseenMemory unseen_;
+  bool has_unseen_ = false;  // there was some
   Fidelity fidelity_;
   base::SlotTable<Block> blocks_;  // by slot
   uint64_t usable_bytes_ = 0;

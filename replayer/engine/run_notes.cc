@@ -201,14 +201,33 @@ void add_steering_notes(const RunFacts& run, const TapeFacts& tape,
   }
 }
 
+// Of a recording that began later than its program.
+std::string late_note(const BackendSpec& spec, const TapeFacts& tape) {
+  const bool is_recorded = spec.kind == allocators::BackendKind::kRecorded;
+  std::string text = "the recording began " +
+                     base::duration_text(static_cast<double>(tape.late_ns())) +
+                     " after the program: ";
+  text += is_recorded ? "memory from before is unseen until a call hands it out"
+                      : "blocks from before are missing here";
+  if (tape.unknown_frees() != 0) {
+    text += "; " + base::counted(tape.unknown_frees(), "free") + " of such blocks" +
+            (is_recorded ? "" : " omitted");
+  }
+  if (tape.unknown_resizes() != 0) {
+    text += "; " + base::counted(tape.unknown_resizes(), "resize") +
+            " of such blocks counted as allocations";
+  }
+  return text;
+}
+
 // A note if the tape lacks earlier blocks: that of a forked child without its parent's tape, or one
 // that began late.
 std::string unseen_note(const BackendSpec& spec, const TapeFacts& tape) {
   std::string what;
   if (tape.late_ns() != 0) {
-    what = "the recording began " + base::duration_text(static_cast<double>(tape.late_ns())) +
-           " after the program: ";
-  } else if (!tape.inherited_problem().empty()) {
+    return late_note(spec, tape);
+  }
+  if (!tape.inherited_problem().empty()) {
     what = tape.inherited_problem() + ": ";
   } else if (tape.unknown_frees() != 0) {
     what = base::counted(tape.unknown_frees(), "free") +
@@ -259,6 +278,7 @@ void TapeFacts::note(const SlotResolver& resolver) {
   large_bytes_at_end_ = live.large_bytes();
   foreign_percent_ = percent(resolver.foreign_releases(), resolver.releases());
   unknown_frees_ = resolver.skipped().unknown_frees;
+  unknown_resizes_ = resolver.skipped().unknown_resizes;
 }
 
 KnownResident known_resident(const BackendSpec& spec, const TapeFacts& tape) {

@@ -64,6 +64,7 @@ class TapeFacts {
   const std::string& inherited_problem() const { return inherited_problem_; }  // TapeReader
   uint64_t carried_blocks() const { return carried_blocks_; }  // without the calls that led to them
   uint64_t unknown_frees() const { return unknown_frees_; }
+  uint64_t unknown_resizes() const { return unknown_resizes_; }
   // Of 100 blocks that were freed, those that another thread had asked for.
   uint64_t foreign_percent() const { return foreign_percent_; }
 
@@ -82,6 +83,7 @@ class TapeFacts {
   std::string inherited_problem_;
   uint64_t carried_blocks_ = 0;
   uint64_t unknown_frees_ = 0;
+  uint64_t unknown_resizes_ = 0;
 };
 
 // How it was replayed, and what came of it.

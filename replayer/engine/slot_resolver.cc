@@ -153,7 +153,10 @@ ReplayOp SlotResolver::resize(const Event& event, uint64_t number) {
     return {};
   }
   const uint32_t slot = shadow_.take(event.freed_address);
-  if (slot == base::AddressShadow::kNone) return allocate(event, number);  // a block from before
+  if (slot == base::AddressShadow::kNone) {  // a block from before
+    ++skipped_.unknown_resizes;
+    return allocate(event, number);
+  }
   Block& block = blocks_[slot];
   const uint64_t old_size = block.size;
   block.chain = program_.on_resize(block.birth, block.owner, block.chain,

@@ -39,6 +39,8 @@ struct ResolvedBatch {
 struct SkippedCounts {
   uint64_t failed_calls = 0;   // they failed when they were recorded
   uint64_t unknown_frees = 0;  // of blocks that no event of the tape handed out
+  // The same: allocations to a backend, and therefore part of no sum with the others.
+  uint64_t unknown_resizes = 0;
 };
 
 // Guarantees:

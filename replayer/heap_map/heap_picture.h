@@ -27,6 +27,9 @@ struct HeapPicture {
   uint64_t min_hole_bytes = 32;
   std::vector<LiveBlock> blocks;            // by address
   std::vector<base::AddressRange> regions;  // committed memory, ascending; no two touch
+  // Parts of it that no recorded call has handed out or given back, ascending; nothing if the
+  // recording began with the program. See UnseenMemory.
+  std::optional<std::vector<base::AddressRange>> unseen = {};
   // Its non-resident part, ascending; nothing if unknown.
   std::optional<std::vector<base::AddressRange>> absent;
   uint64_t resident_bytes = 0;

@@ -37,7 +37,13 @@ void set_hole(wire::Explanation::Hole::Builder out, const HeapPicture& picture, 
   if (hole.before != kNoBlock) {
     set_block_and_site(out.initBefore(), picture.blocks[hole.before], calls);
   }
-  set_block_and_site(out.initAfter(), picture.blocks[hole.after], calls);
+  if (hole.after != kNoBlock) {
+    set_block_and_site(out.initAfter(), picture.blocks[hole.after], calls);
+  }
+  if (hole.is_open()) {
+    out.setUnseen(!hole.unseen.after ? "before" : hole.unseen.before ? "both" : "after");
+    return;
+  }
   const Pin pin = pin_of(picture, hole);
   out.setPinnedBy(pin.block == hole.before ? "before" : "after");
   out.setBytesWithoutPin(pin.joined_bytes);

@@ -68,6 +68,9 @@ std::string account_text(const Explanation& explanation) {
   rows.push_back(row("  kept in caches", account.cached_bytes));
   rows.push_back(row("  free in holes", account.hole_bytes));
   rows.push_back(row("  free at the top of regions", account.top_bytes));
+  if (account.late && account.late->unseen_bytes != 0) {
+    rows.push_back(row("  unseen: from before the recording", account.late->unseen_bytes));
+  }
   if (account.untouched_bytes != 0) {
     rows.push_back({"  less live bytes that were never touched",
                     "-" + bytes_text(account.untouched_bytes), ""});
@@ -219,7 +222,9 @@ std::string notes_text(const RunResult& run) {
   return text;
 }
 
-std::string block_text(const HeapPicture& picture, size_t index, const CallSites* calls) {
+std::string block_text(const HeapPicture& picture, size_t index, bool is_unseen,
+                       const CallSites* calls) {
+  if (is_unseen) return "unseen memory, from before the recording";
   if (index == kNoBlock) return "the beginning of the region";
   const LiveBlock& block = picture.blocks[index];
   return format_text("%s bytes at 0x%llx, born at %s (%s calls ago), thread %u",
@@ -245,8 +250,9 @@ std::string hole_text(const HeapPicture& picture, const Hole& hole, const CallSi
               " bytes";
     }
   }
-  text += "\n    before it: " + block_text(picture, hole.before, calls) +
-          "\n    after it: " + block_text(picture, hole.after, calls) + "\n";
+  text += "\n    before it: " + block_text(picture, hole.before, hole.unseen.before, calls) +
+          "\n    after it: " + block_text(picture, hole.after, hole.unseen.after, calls) + "\n";
+  if (hole.is_open()) return text + "    it may be larger, and its pin is not known\n";
   const Pin pin = pin_of(picture, hole);
   return text + "    without the " + (pin.block == hole.after ? "latter" : "former") +
          ": a hole of " + bytes_text(pin.joined_bytes) + ", " +

@@ -1,5 +1,7 @@
 #include "replayer/report/figure_table.h"
 
+#include <algorithm>
+
 #include "base/number_text.h"
 #include "replayer/report/run_summary.h"
 #include "replayer/text/metric_text.h"
@@ -17,10 +19,17 @@ constexpr const char* kOfRun[] = {"peak.residentBytes", "peak.committedBytes",
                                   "peak.distanceToIdeal", "time.nsPerEvent"};
 
 // Where the memory is at one moment, as a sum: docs/metrics.md, "The account".
-constexpr const char* kAccount[] = {
-    "liveBytes",         "slackBytes",       "account.metadataBytes", "account.cachedBytes",
-    "account.holeBytes", "account.topBytes", "residentBytes",         "account.returnedBytes",
-    "committedBytes"};
+constexpr const char* kUnseen = "account.late.unseenBytes";
+constexpr const char* kAccount[] = {"liveBytes",
+                                    "slackBytes",
+                                    "account.metadataBytes",
+                                    "account.cachedBytes",
+                                    "account.holeBytes",
+                                    "account.topBytes",
+                                    kUnseen,
+                                    "residentBytes",
+                                    "account.returnedBytes",
+                                    "committedBytes"};
 
 std::vector<std::string> columns_of(const schema::ReportFigures& report) {
   std::vector<std::string> columns;
@@ -68,6 +77,10 @@ FigureTable account_table(const std::vector<RunFigures>& figures,
   const std::string state = second_state(figures) + ".";
   FigureTable table;
   for (const char* const metric : kAccount) table.metrics.push_back(state + metric);
+  const auto has_unseen = [&](const RunFigures& run) {
+    return run.metric(state + kUnseen).has_value();
+  };
+  if (std::ranges::none_of(figures, has_unseen)) std::erase(table.metrics, state + kUnseen);
   for (size_t i = 0; i < runs.size(); ++i) {
     if (!figures[i].metric(state + "account.holeBytes")) continue;
     table.rows.push_back(row_of(i, figures[i], runs[i].spec.kind, table.metrics));

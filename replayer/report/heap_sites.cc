@@ -49,6 +49,12 @@ std::vector<HeapSite> heap_by_site(const HeapPicture& picture, std::span<const H
     sums[site_of(i)].add(picture.blocks[i], weight_of(i));
   }
   for (const Hole& hole : holes) {
+    if (hole.is_open()) {
+      for (const size_t block : {hole.before, hole.after}) {
+        if (block != kNoBlock) sums[site_of(block)].add(hole, weight_of(block));
+      }
+      continue;
+    }
     const uint32_t after = site_of(hole.after);
     const bool has_two = hole.before != kNoBlock;
     // With sampled stacks, the two may or may not be of one site.

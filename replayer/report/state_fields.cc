@@ -45,6 +45,11 @@ void set_account(wire::Account::Builder out, const Account& account) {
   out.setUnexplainedBytes(account.unexplained_bytes);
   out.setPurgeableBytes(account.purgeable_bytes);
   out.setTrimmableBytes(account.trimmable_bytes.value_or(0));
+  if (!account.late) return;
+  auto late = out.initLate();
+  late.setUnseenBytes(account.late->unseen_bytes);
+  late.setOpenHoles(account.late->open_holes);
+  late.setOpenHoleBytes(account.late->open_hole_bytes);
 }
 
 }  // namespace

@@ -259,7 +259,7 @@ struct State {  # of a run at one moment
 }
 
 struct Account {  # where memory is, together with liveBytes and slackBytes of the state
-  # committed = live + slack + metadata + cached + hole + top + returned + unexplained
+  # committed = live + slack + metadata + cached + hole + top + returned + late.unseen + unexplained
   # resident = committed - returned - untouched
   metadataBytes @0 :UInt64 $unit(bytes);
   cachedBytes @1 :UInt64 $unit(bytes);
@@ -270,6 +270,13 @@ struct Account {  # where memory is, together with liveBytes and slackBytes of t
   unexplainedBytes @6 :Int64 $unit(bytes);
   purgeableBytes @7 :UInt64 $unit(bytes);  # resident pages without a byte in use
   trimmableBytes @8 :UInt64 $unit(bytes);  # what malloc_trim(0) would give back; 0 if there is none
+  late @9 :LateStart;  # of the recorded run of a tape that began later than its program; else absent
+}
+
+struct LateStart {  # memory of which the beginning is missing
+  unseenBytes @0 :UInt64 $unit(bytes);     # there at the start, not handed out or given back since
+  openHoles @1 :UInt64 $unit(count);       # holes that border on such memory
+  openHoleBytes @2 :UInt64 $unit(bytes);   # theirs, part of holeBytes
 }
 
 struct HeapGrowth {  # committed bytes rose above their peak so far
@@ -470,11 +477,12 @@ struct Explanation {
     residentBytes @2 :UInt64;
     purgeableBytes @3 :UInt64;  # of these, in whole pages
     lastFreeAt @4 :UInt64;  # number of the latest known call that freed a block in it; 0 if none
-    before @5 :Block;           # absent if the region begins here
-    after @6 :Block;
-    pinnedBy @7 :Text;          # "before" or "after"
+    before @5 :Block;           # absent if the region begins here, or if unseen memory is there
+    after @6 :Block;            # absent if unseen memory is there
+    pinnedBy @7 :Text;          # "before" or "after"; absent if that is not known
     bytesWithoutPin @8 :UInt64; # how large the hole would be
     pagesBehindPin @9 :UInt64;  # further bytes of whole pages that would be free
+    unseen @10 :Text;           # "before", "after" or "both": the hole ends at unseen memory there; else absent
   }
 
   struct PinGroup {

@@ -18,6 +18,7 @@ class Explained(Pages):
         for name, at in (("pinned", "end"), ("process", "peak"), ("hostile", "end"), ("sampled", "peak"), ("lossy", "peak")):
             cls.texts[name] = cls.explain(f"{name}.tape", "model:ptmalloc", at, name)
         cls.texts["recorded"] = cls.explain("process.tape", "recorded", "peak", "recorded")
+        cls.texts["late"] = cls.explain("late.tape", "recorded", "end", "late")
         cls.texts["never-sampled"] = cls.explain("small.tape", "recorded", "end", "never-sampled")
 
     @classmethod
@@ -61,6 +62,18 @@ class Explained(Pages):
                 self.assertEqual(set(said), {words for words, part in parts.items() if part and part >= whole // 100})
                 for words, share in said.items():
                     self.assertAlmostEqual(share, 100 * parts[words] / whole, delta=0.051)
+
+    def test_has_memory_from_before_a_late_start(self):
+        self.show("late")
+        self.assertRegex(self.text("#verdict"), r"[0-9.]+% unseen memory from before")
+        account = self.run_script("JSON.parse(document.getElementById('data').textContent).explanation.state.account")
+        part = self.driver.find_element(By.CSS_SELECTOR, ".bar [data-metric='account.late.unseenBytes']")
+        self.assertEqual(part.get_attribute("data-value"), str(account["late"]["unseenBytes"]))
+        self.assertIn("unseen: from before the recording", self.text("#account"))
+
+    def test_names_no_pin_of_a_hole_beside_unseen_memory(self):
+        self.show("late")
+        self.assertRegex(self.text("#holes"), r"unseen memory1,000 bytes of #2, thread 0not known-")
 
     def test_has_a_bar_whose_parts_are_those_of_the_account(self):
         self.show("pinned")

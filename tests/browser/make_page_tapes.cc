@@ -1,9 +1,10 @@
 // Writes FOLDER/stacks.tape, the tape of stack_tapes.h with its symbols; FOLDER/sampled.tape, the
 // same with the stacks of some calls; FOLDER/pinned.tape, the other one of stack_tapes.h;
 // FOLDER/small.tape, of which one call is too small to be shown; FOLDER/process.tape, with samples
-// of its process; FOLDER/lossy.tape, of which a part is lost; FOLDER/facts.tape, whose header and
-// summary have a value of its own for everything; and FOLDER/hostile.tape, whose every text wants
-// to be markup: command, program, thread, functions, files.
+// of its process; FOLDER/late.tape, which began later than its program; FOLDER/lossy.tape, of which
+// a part is lost; FOLDER/facts.tape, whose header and summary have a value of its own for
+// everything; and FOLDER/hostile.tape, whose every text wants to be markup: command, program,
+// thread, functions, files.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -151,6 +152,27 @@ void write_process(const std::string& path) {
   write_sampled_tape(path, eventful_events(random, 5000), random);
 }
 
+// Began when the heap had 64 KiB. A hole before the last block, another one beside unseen memory.
+void write_late(const std::string& path) {
+  const auto writer = schema::TapeWriter::create(path, sample_header());
+  ASSERT_TRUE(writer.ok());
+  const auto add_sample = [&writer](uint64_t time_ns) {
+    (*writer)->add_sample({0, time_ns, 0x10000, {{0x100000, 0x110000}}, {0xf000}});
+  };
+  add_sample(1'000'000'000);
+  for (uint64_t i = 0; i < 4; ++i) (*writer)->append(malloc_event(1000, 0x104010 + i * 1008));
+  (*writer)->append(free_event(0x104010));
+  (*writer)->append(free_event(0x104010 + 2 * 1008));
+  (*writer)->append(free_event(0x101010));
+  (*writer)->append(realloc_event(0x102010, 3000, 0x108010));
+  add_sample(2'000'000'000);
+  schema::TapeSummary summary;
+  summary.duration_ns = 2'000'000'000;
+  summary.late_ns = 900'000'000;
+  summary.unknown_frees = 2;
+  EXPECT_TRUE((*writer)->finish(summary).ok());
+}
+
 void write_hostile(const std::string& path) {
   schema::TapeHeader header = sample_header();
   header.command_line = {"./" + kMarkup, kMarkup};
@@ -194,6 +216,7 @@ int main(int argc, char** argv) {
   heaptape::tests::write_lossy(folder + "/lossy.tape");
   heaptape::tests::write_facts(folder + "/facts.tape");
   heaptape::tests::write_owned(folder + "/owned.tape");
+  heaptape::tests::write_late(folder + "/late.tape");
   heaptape::tests::write_imported(folder + "/imported.tape");
   heaptape::tests::write_hostile(folder + "/hostile.tape");
   return testing::Test::HasFailure() ? 1 : 0;

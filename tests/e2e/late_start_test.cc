@@ -4,6 +4,7 @@
 
 #include "tests/e2e/record_fixture.h"
 #include "tests/support/command.h"
+#include "tests/support/recordings.h"
 
 namespace heaptape::tests {
 namespace {
@@ -93,10 +94,91 @@ TEST_F(LateStart, ReplaysAndSaysWhatIsMissing) {
   const Ended replay =
       run_command({heaptape_path(), "replay", tape_path(), "-a", "recorded", "-a", "glibc"});
   EXPECT_EQ(replay.status, 0) << replay.describe();
-  for (const char* const note : {": the memory of blocks from before counts as holes",
-                                 ": blocks from before are missing here"}) {
+  for (const char* const note :
+       {": memory from before is unseen until a call hands it out; 4,000 frees of such blocks",
+        ": blocks from before are missing here; 4,000 frees of such blocks omitted"}) {
     EXPECT_NE(replay.out.find(note), std::string::npos) << replay.describe();
   }
+  EXPECT_NE(info.out.find(", and 4,000 calls free or resize blocks from before\n"),
+            std::string::npos)
+      << info.out;
+  const Ended stats = run_command({heaptape_path(), "stats", tape_path()});
+  EXPECT_NE(stats.out.find("frees of earlier blocks                 4,000"), std::string::npos)
+      << stats.out;
+  const Ended verify = run_command({heaptape_path(), "verify", tape_path()});
+  EXPECT_EQ(verify.status, 0) << verify.describe();
+  EXPECT_NE(verify.out.find("; 4,000 calls free or resize blocks from before\n"), std::string::npos)
+      << verify.out;
+}
+
+// Recordings of a program that says how much of its heap from before it did not get again.
+class LateHeap : public LateStart {
+ protected:
+  void record_heap(const std::string& then = "; sleep 0.2") {
+    const Ended ended = record(Words{target_path("late_heap"), ctl("start") + then}, {"--paused"});
+    EXPECT_EQ(ended.status, 0) << ended.describe();
+    unseen_ = std::strtoull(ended.out.c_str(), nullptr, 10);
+  }
+  std::string said(const std::string& command, const Words& options = {}) const {
+    Words words = {heaptape_path(), command, tape_path(), "-a", "recorded", "--at", "end"};
+    std::ranges::copy(options, std::back_inserter(words));
+    return run_command(words).out;
+  }
+
+  uint64_t unseen_ = 0;
+};
+
+constexpr uint64_t kHoles = 100;
+constexpr uint64_t kHoleBytes = 5008;  // a chunk of glibc's for 5,000 bytes
+constexpr uint64_t kOpenBytes = 7008;  // the one beside the blocks from before
+constexpr uint64_t kSlack = 2 * 4096;
+
+// Of the main heap, and of an arena in which no recorded call was made.
+TEST_F(LateHeap, HasTheMemoryThatWasThereBefore) {
+  record_heap();
+  const std::string json = said("explain", {"--json"});
+  EXPECT_GT(unseen_, 7'000'000u);
+  EXPECT_NEAR(static_cast<double>(json_number(json, "unseenBytes")), static_cast<double>(unseen_),
+              kSlack);
+  EXPECT_EQ(json_number(json, "unexplainedBytes"), 0u);
+}
+
+TEST_F(LateHeap, HasTheHolesBetweenItsOwnBlocks) {
+  record_heap();
+  const std::string json = said("explain", {"--json"});
+  EXPECT_EQ(json_number(json, "holeBytes"), kHoles * kHoleBytes + kOpenBytes);
+  EXPECT_EQ(json_number(json, "openHoles"), 1u);
+  EXPECT_EQ(json_number(json, "openHoleBytes"), kOpenBytes);
+}
+
+TEST_F(LateHeap, NamesNoPinOfAHoleBesideUnseenMemory) {
+  record_heap();
+  const std::string text = said("holes");
+  EXPECT_NE(text.find(": 7,008 bytes (6.84 KiB), all resident; last free in it: #304, of 7,000 "
+                      "bytes\n    before it: unseen memory, from before the recording\n    after "
+                      "it: 6,000 bytes at "),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("it may be larger, and its pin is not known"), std::string::npos) << text;
+  EXPECT_NE(text.find("without the "), std::string::npos) << "others have one\n" << text;
+}
+
+TEST_F(LateHeap, CountsFreesAndResizesOfEarlierBlocks) {
+  record_heap();
+  EXPECT_EQ(read_tape().summary.unknown_frees, 1001u);
+  const Ended replay = run_command({heaptape_path(), "replay", tape_path(), "-a", "recorded"});
+  EXPECT_NE(replay.out.find("; 1,000 frees of such blocks; 1 resize of such blocks counted as "
+                            "allocations\n"),
+            std::string::npos)
+      << replay.out;
+}
+
+// Memory that the heap takes before the first sample counts until it is handed out: a top at most.
+TEST_F(LateHeap, IsSampledAtOnce) {
+  record_heap("");
+  const uint64_t unseen = json_number(said("explain", {"--json"}), "unseenBytes");
+  EXPECT_GE(unseen + kSlack, unseen_);
+  EXPECT_LE(unseen, unseen_ + (160 << 10) + kSlack);
 }
 
 TEST_F(LateStart, CountsItsDurationFromTheStart) {

@@ -104,7 +104,6 @@ OF_OTHER_TAPES = {
     "TapeFacts.inheritedProblem",
     "TapeFacts.keyframes",
     "TapeInfo.inheritedBlocks",
-    "TapeFacts.lateNs",
     "TapeStats.GrowthChain.site",
     "TapeStats.Lifetimes.ns",
 }
@@ -394,7 +393,7 @@ class ReadBack(unittest.TestCase):
     def test_json_is_as_its_schema_says(self):
         report = self.directory / "report.json"
         at_peak = ("-a", "model:ptmalloc", "--at", "peak", "--json")
-        for tape in ("process", "stacks", "sampled", "lossy", "hostile", "imported", "0", "3", "4"):
+        for tape in ("process", "late", "stacks", "sampled", "lossy", "hostile", "imported", "0", "3", "4"):
             models = ("model:ptmalloc", "model:runs", "noop", *(["recorded"] if tape != "imported" else []))
             self.heaptape(
                 "replay", tape, *(word for one in models for word in ("-a", one)), "--samples", "9", "-o", report
@@ -421,7 +420,7 @@ class ReadBack(unittest.TestCase):
     def test_every_field_of_json_says_something_of_some_tape(self):
         report = self.directory / "report.json"
         found = set()
-        for tape in ("process", "stacks", "sampled", "lossy", "small", "pinned", "imported", "facts", "0", "3"):
+        for tape in ("process", "late", "stacks", "sampled", "lossy", "small", "pinned", "imported", "facts", "0", "3"):
             runs = ("model:ptmalloc", "model:runs", "noop", "glibc", *(["recorded"] if tape != "imported" else []))
             chosen = [word for one in runs for word in ("-a", one)]
             begin = ["--from", "2"] if tape == "process" else []

@@ -22,7 +22,10 @@ constexpr uint64_t kGranule = 16;
 // A random heap of a few regions, and what each of its granules is.
 class RandomPicture {
  public:
-  RandomPicture() : map_(4, 32) {
+  // With `Began::kLate` some of it is unseen.
+  enum class Began : bool { kWithProgram, kLate };
+  explicit RandomPicture(Began began = Began::kWithProgram) : began_(began), map_(4, 32) {
+    if (began_ == Began::kLate) picture_.unseen.emplace();
     picture_.at = 10'000;
     uint64_t at = 0x10000;
     for (uint64_t i = 0, regions = 1 + random_.below(4); i < regions; ++i) {
@@ -39,6 +42,7 @@ class RandomPicture {
       }
     }
     base::sort_and_join(*picture_.absent);
+    if (picture_.unseen) base::sort_and_join(*picture_.unseen);
   }
 
   const HeapPicture& picture() const { return picture_; }
@@ -69,6 +73,12 @@ class RandomPicture {
       const uint64_t bytes = 1 + random_.below(random_.chance(8) ? 6000 : 200);
       const uint64_t end = base::round_up(at + bytes, kGranule);
       if (end > region.end || random_.chance(30)) return;
+      if (began_ == Began::kLate && random_.chance(3)) {
+        map_.place(at, end - at);
+        picture_.unseen->push_back({at, end});
+        at = end;
+        continue;
+      }
       const uint64_t requested = 1 + random_.below(bytes);
       picture_.blocks.push_back({.address = at,
                                  .usable_bytes = bytes,
@@ -92,6 +102,7 @@ class RandomPicture {
   }
 
   tests::SeededRandom random_;
+  const Began began_;
   HeapPicture picture_;
   HeapMap map_;
   BlockSums sums_;
@@ -228,6 +239,80 @@ TEST(RankPins, PutsEveryBlockBesideAHoleIntoOneGroup) {
     }
     EXPECT_EQ(count, beside.size());
     EXPECT_EQ(grouped, beside);
+  }
+}
+
+// With memory from before the recording.
+
+Account late_account_of(const RandomPicture& heap) {
+  return take_account(heap.map(), heap.sums(), {}, {}, {}, heap.picture().unseen);
+}
+
+TEST(Account, OfARandomHeapWithUnseenMemoryCloses) {
+  for (int i = 0; i < kHeaps && !HasFailure(); ++i) {
+    const RandomPicture heap(RandomPicture::Began::kLate);
+    const Account account = late_account_of(heap);
+    uint64_t unseen_bytes = 0;
+    for (const AddressRange range : *heap.picture().unseen) unseen_bytes += range.bytes();
+    EXPECT_EQ(account.late->unseen_bytes, unseen_bytes);
+    EXPECT_EQ(account.unexplained_bytes, 0);
+  }
+}
+
+TEST(FindHoles, OfARandomHeapWithUnseenMemoryAreThoseOfTheMap) {
+  for (int i = 0; i < kHeaps && !HasFailure(); ++i) {
+    const RandomPicture heap(RandomPicture::Began::kLate);
+    std::vector<AddressRange> ranges;
+    LateStart late = *late_account_of(heap).late;
+    for (const Hole& hole : find_holes(heap.picture())) {
+      ranges.push_back(hole.range);
+      if (!hole.is_open()) continue;
+      --late.open_holes;
+      late.open_hole_bytes -= hole.range.bytes();
+    }
+    EXPECT_EQ(ranges, heap.map().scan_holes());
+    EXPECT_EQ(late.open_holes, 0u);
+    EXPECT_EQ(late.open_hole_bytes, 0u);
+  }
+}
+
+TEST(FindHoles, NamesABlockOrUnseenMemoryBesideEach) {
+  for (int i = 0; i < kHeaps && !HasFailure(); ++i) {
+    const RandomPicture heap(RandomPicture::Began::kLate);
+    const auto& blocks = heap.picture().blocks;
+    const auto is_unseen = [&](uint64_t address) {
+      return std::ranges::any_of(*heap.picture().unseen, [address](const AddressRange& range) {
+        return range.begin <= address && address < range.end;
+      });
+    };
+    for (const Hole& hole : find_holes(heap.picture())) {
+      EXPECT_EQ(hole.unseen.before, is_unseen(hole.range.begin - 1));
+      EXPECT_EQ(hole.unseen.after, is_unseen(hole.range.end));
+      EXPECT_EQ(hole.unseen.after, hole.after == kNoBlock);
+      if (hole.after != kNoBlock) {
+        EXPECT_EQ(blocks[hole.after].address, hole.range.end);
+      }
+      if (hole.before == kNoBlock) continue;
+      EXPECT_FALSE(hole.unseen.before);
+      EXPECT_EQ(base::round_up(blocks[hole.before].end(), kGranule), hole.range.begin);
+    }
+  }
+}
+
+TEST(PinningBlocks, OfARandomHeapPinWhatIsNotBesideUnseenMemory) {
+  for (int i = 0; i < kHeaps && !HasFailure(); ++i) {
+    const RandomPicture heap(RandomPicture::Began::kLate);
+    uint64_t left = 0;
+    for (const Hole& hole : find_holes(heap.picture())) {
+      const uint64_t half = hole.resident_bytes / 2;
+      const bool is_first = hole.before == kNoBlock && !hole.unseen.before;
+      if (hole.before != kNoBlock) left += half;
+      if (hole.after != kNoBlock)
+        left += is_first ? hole.resident_bytes : hole.resident_bytes - half;
+      EXPECT_EQ(pin_of(heap.picture(), hole).block == kNoBlock, hole.is_open());
+    }
+    for (const PinningBlock& block : pinning_blocks(heap.picture())) left -= block.bytes;
+    EXPECT_EQ(left, 0u);
   }
 }
 

@@ -98,12 +98,14 @@ void write_moments(JsonWriter& out, const std::vector<schema::MomentFigures>& mo
 
 // Where the memory of each run is, in each state that has an account.
 void write_accounts(JsonWriter& out, const schema::ReportFigures& report) {
+  constexpr const char* kUnseen = "account.late.unseenBytes";  // only of late recordings
   constexpr const char* kParts[] = {"liveBytes",
                                     "slackBytes",
                                     "account.metadataBytes",
                                     "account.cachedBytes",
                                     "account.holeBytes",
                                     "account.topBytes",
+                                    kUnseen,
                                     "account.unexplainedBytes",
                                     "account.returnedBytes",
                                     "account.untouchedBytes",
@@ -123,8 +125,10 @@ void write_accounts(JsonWriter& out, const schema::ReportFigures& report) {
       out.field("label", run.label);
       out.field("backend", run.backend);
       for (const char* const part : kParts) {
+        const auto value = run.metric(state + "." + part);
+        if (!value && part == kUnseen) continue;
         out.name(part);
-        write_value(out, run.metric(state + "." + part));
+        write_value(out, value);
       }
       out.close_object();
     }

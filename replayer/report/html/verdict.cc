@@ -64,7 +64,8 @@ std::string parts_text(const Account& account, const std::string& where) {
       {account.metadata_bytes, "the allocator's own"},
       {account.cached_bytes, "cached for reuse"},
       {account.hole_bytes, "holes between blocks"},
-      {account.top_bytes, "free at the ends of regions"}};
+      {account.top_bytes, "free at the ends of regions"},
+      {account.late ? account.late->unseen_bytes : 0, "unseen memory from before"}};
   uint64_t whole = 0;
   for (const auto& [bytes, words] : named) whole += bytes;
   std::ranges::stable_sort(named, std::greater<>(), &std::pair<uint64_t, const char*>::first);
@@ -91,7 +92,8 @@ std::string where_it_is(const RunFigures* told, const std::string& state) {
                         .hole_bytes = part("account.holeBytes"),
                         .top_bytes = part("account.topBytes"),
                         .returned_bytes = part("account.returnedBytes"),
-                        .untouched_bytes = part("account.untouchedBytes")};
+                        .untouched_bytes = part("account.untouchedBytes"),
+                        .late = LateStart{part("account.late.unseenBytes")}};
   return parts_text(account, heap_words(told->label, told->backend) + " " + when(state));
 }
 

@@ -14,9 +14,10 @@
   ];
   // The recorded run has a sum of what is resident, from samples.
   const SAMPLED = "resident, as sampled";
-  const SAMPLED_ACCOUNT = [...ACCOUNT.slice(0, 6), ["committedBytes", "= committed"], ["residentBytes", SAMPLED],
+  const UNSEEN = "account.late.unseenBytes";
+  const SAMPLED_ACCOUNT = [...ACCOUNT.slice(0, 6), [UNSEEN, "unseen: from before the recording"], ["committedBytes", "= committed"], ["residentBytes", SAMPLED],
                            ["account.unexplainedBytes", "unexplained"]];
-  const PARTS = ACCOUNT.slice(0, 6).map(([metric]) => metric);
+  const PARTS = [...ACCOUNT.slice(0, 6).map(([metric]) => metric), UNSEEN];
   const REMEDIES = {
     trim: "malloc_trim(0)",
     purge: "a purge of all pages that hold nothing",
@@ -43,8 +44,9 @@
     const {state} = data.explanation;
     const row = {label: data.label, backend: data.backend, liveBytes: state.liveBytes, slackBytes: state.slackBytes};
     for (const [name, value] of Object.entries(state.account)) row["account." + name] = value;
+    if (state.account.late) row[UNSEEN] = state.account.late.unseenBytes;
     const at = {state: "state", rows: [row]};
-    const value = (metric) => metric.split(".").reduce((found, name) => found[name], state);
+    const value = (metric) => metric.split(".").reduce((found, name) => (found || {})[name], state) || 0;
     const isSampled = data.backend === "recorded";
     const whole = isSampled ? "committedBytes" : "residentBytes";
     const lacks = data.explanation.lacks || [];
@@ -83,7 +85,9 @@
                    bars(rows, Math.max(...sizes.map((hole) => Number(hole.bytes))), "part-hole"), largest(explanation));
   }
 
-  function block(one) {
+  function block(hole, side) {
+    if (hole.unseen === side || hole.unseen === "both") return "unseen memory";
+    const one = hole[side];
     return one ? `${grouped(one.requestedBytes)} bytes of ${call(one.birth)}, thread ${one.thread}${one.site ? ", " + one.site : ""}` : "the beginning of the region";
   }
 
@@ -91,7 +95,7 @@
     const rows = (explanation.largestHoles || []).map((hole, i) => {
       const path = `largestHoles.${i}.`;
       return ["0x" + BigInt(hole.address).toString(16), figure(explanation, path + "bytes", "bytes"), ofPages(explanation, path + "residentBytes"),
-              block(hole.before), block(hole.after), hole.pinnedBy, figure(explanation, path + "bytesWithoutPin", "bytes")];
+              block(hole, "before"), block(hole, "after"), hole.pinnedBy || "not known", hole.pinnedBy ? figure(explanation, path + "bytesWithoutPin", "bytes") : "-"];
     });
     if (rows.length === 0) return null;
     return element("div", {}, element("h3", {text: "The largest"}),

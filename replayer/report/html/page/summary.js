@@ -13,6 +13,7 @@
     {metric: "account.cachedBytes", name: "cached for reuse", colour: "part-cached"},
     {metric: "account.holeBytes", name: "holes between blocks", colour: "part-hole"},
     {metric: "account.topBytes", name: "free at the ends of regions", colour: "part-top"},
+    {metric: "account.late.unseenBytes", name: "unseen memory from before", colour: "part-unseen"},
     {metric: "account.unexplainedBytes", name: "unexplained", colour: "part-other"},
   ];
 

@@ -226,6 +226,91 @@ TEST(ImportedRun, IsRefusedWhereItsTraceHasNoAddresses) {
   EXPECT_TRUE(RecordedBackend(header).start().ok());
 }
 
+// Of a recording that began later than its program.
+class LateRun : public RecordedRun {
+ protected:
+  void begin(const std::string& allocator = "/lib/x86_64-linux-gnu/libc.so.6") {
+    backend_ = RecordedBackend(header_of(allocator), RecordedBackend::Began::kLate);
+  }
+  // What the ops and samples so far commit as unseen.
+  std::vector<AddressRange> run_for_unseen() {
+    std::vector<AddressRange> unseen;
+    for (const RegionEvent& event : run().regions) {
+      if (event.is_unseen) unseen.push_back(event.range);
+    }
+    base::sort_and_join(unseen);
+    return unseen;
+  }
+  static AddressRange pages(uint64_t begin, uint64_t count) {
+    return {begin, begin + count * kPageBytes};
+  }
+};
+
+TEST_F(LateRun, HasNotSeenWhatItsFirstSampleShows) {
+  begin();
+  sample({pages(kRecordedBreak, 33)});
+  EXPECT_EQ(run_for_unseen(), std::vector({pages(kRecordedBreak, 33)}));
+}
+
+TEST_F(LateRun, HasNotSeenThePagesOfBlocksBeforeThat) {
+  begin();
+  malloc(0, 100, kRecordedBreak + 0x2a0);
+  EXPECT_EQ(run_for_unseen(), std::vector({pages(kRecordedBreak, 1)}));
+  free(0);
+  sample({pages(kRecordedBreak, 33)});
+  EXPECT_EQ(run_for_unseen(), std::vector({pages(kRecordedBreak + kPageBytes, 32)}))
+      << "the block's page may have been seen in part";
+}
+
+TEST_F(LateRun, PassesOverSamplesWithoutRegions) {
+  begin();
+  sample({});
+  malloc(0, 100, kRecordedBreak + 0x2a0);
+  sample({pages(kRecordedBreak, 33)});
+  EXPECT_EQ(run_for_unseen(), std::vector({pages(kRecordedBreak, 33)}));
+}
+
+TEST_F(LateRun, SeesAllOfWhatTheHeapGrowsBy) {
+  begin();
+  sample({pages(kRecordedBreak, 33)});
+  run();
+  malloc(0, 100, kRecordedBreak + 33 * kPageBytes + 16);
+  sample({pages(kRecordedBreak, 66)});
+  EXPECT_TRUE(run_for_unseen().empty());
+  EXPECT_EQ(committed(), 66 * kPageBytes);
+}
+
+TEST_F(LateRun, SeesAllOfAnArenaThatGlibcMakesLater) {
+  begin();
+  sample({pages(kRecordedBreak, 33)});
+  run();
+  malloc(0, 100, kArena + 0x8d0);
+  sample({pages(kRecordedBreak, 33), pages(kArena, 33)});
+  EXPECT_TRUE(run_for_unseen().empty());
+}
+
+TEST_F(LateRun, SeesAllOfAChunkWithItsOwnMapping) {
+  begin();
+  malloc(0, 200000, kMapped);
+  EXPECT_TRUE(run_for_unseen().empty());
+}
+
+TEST_F(LateRun, HasNotSeenMappingsOfOtherAllocatorsThatAppearLater) {
+  begin("/usr/lib/libjemalloc.so.2");
+  sample({pages(kArena, 16)});
+  run();
+  sample({pages(kArena, 32), pages(kMapped - 16, 16)});
+  EXPECT_EQ(run_for_unseen(), std::vector({pages(kMapped - 16, 16)})) << "the other one grew";
+  malloc(0, 100, kArena + 64 * kPageBytes);
+  EXPECT_EQ(run_for_unseen(), std::vector({pages(kArena + 64 * kPageBytes, 1)}));
+}
+
+TEST_F(RecordedRun, HasSeenEverythingThatBeganWithItsProgram) {
+  malloc(0, 100, kRecordedBreak + 0x2a0);
+  sample({{kRecordedBreak, kRecordedBreak + 33 * kPageBytes}});
+  for (const RegionEvent& event : run().regions) EXPECT_FALSE(event.is_unseen);
+}
+
 TEST_F(RecordedRun, HasMallocsPartResidentOnceThatIsKnown) {
   sample({}, 12 * kPageBytes);
   run();

@@ -26,6 +26,10 @@ class Analysis : public testing::Test {
     note(RegionEvent::Kind::kCommit, begin, end);
     result_.regions.back().rule = rule;
   }
+  void commit_unseen(uint64_t begin, uint64_t end) {
+    note(RegionEvent::Kind::kCommit, begin, end);
+    result_.regions.back().is_unseen = true;
+  }
   void decommit(uint64_t begin, uint64_t end) { note(RegionEvent::Kind::kDecommit, begin, end); }
 
   // One more event, in which the changes of memory noted since the last one happened.
@@ -465,6 +469,53 @@ TEST_F(AnalysisOfGrowth, TellsWhenItWasGivenBack) {
   decommit(kHeap, kHeap + 8 * kPageBytes);
   free(0);
   EXPECT_EQ(growths().at(0).given_back_at, 2u);
+}
+
+// The account after the events so far.
+const Account& account_now(RunAnalysis& analysis, RunMetrics& metrics) {
+  const Moment moments[] = {{.name = "end"}};
+  analysis.look(moments, {0, std::nullopt}, {});
+  metrics = analysis.take_metrics();
+  return *metrics.moments.front().account;
+}
+
+TEST_F(Analysis, HasUnseenMemoryInItsAccount) {
+  commit_unseen(kHeap, kHeap + 4 * kPageBytes);
+  allocate(0, 90, kHeap + kPageBytes, 96);
+  allocate(1, 90, kHeap + kPageBytes + 96, 96);
+  resize(1, 180, kHeap + kPageBytes + 96, 192);
+  free(0);
+  end_batch();
+  RunMetrics metrics;
+  const Account& account = account_now(analysis_, metrics);
+  ASSERT_TRUE(account.late);
+  EXPECT_EQ(account.late->unseen_bytes, 4 * kPageBytes - 96 - 192);
+  EXPECT_EQ(account.hole_bytes, 96u) << "handed out, and given back";
+  EXPECT_EQ(account.late->open_holes, 1u);
+  EXPECT_EQ(account.top_bytes, 0u);
+  EXPECT_EQ(account.unexplained_bytes, 0);
+}
+
+TEST_F(Analysis, HasNoUnseenMemoryWhereAllOfItIsNew) {
+  commit(kHeap, kHeap + kPageBytes);
+  allocate(0, 90, kHeap, 96);
+  end_batch();
+  RunMetrics metrics;
+  EXPECT_FALSE(account_now(analysis_, metrics).late);
+  EXPECT_FALSE(analysis_.picture({0, std::nullopt}).unseen);
+}
+
+TEST_F(Analysis, GivesUnseenMemoryBackWithItsPages) {
+  commit_unseen(kHeap, kHeap + 4 * kPageBytes);
+  allocate(0, 90, kHeap, 96);
+  decommit(kHeap + kPageBytes, kHeap + 4 * kPageBytes);
+  commit(kHeap + kPageBytes, kHeap + 2 * kPageBytes);
+  allocate(1, 90, kHeap + 96, 96);
+  end_batch();
+  RunMetrics metrics;
+  const Account& account = account_now(analysis_, metrics);
+  EXPECT_EQ(account.late->unseen_bytes, kPageBytes - 192);
+  EXPECT_EQ(account.top_bytes, kPageBytes);
 }
 
 }  // namespace

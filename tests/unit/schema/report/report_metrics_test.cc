@@ -204,7 +204,11 @@ TEST_F(RunFiguresTest, CoverTheWholeCatalogInItsOrder) {
   for (const Metric& metric : figures_.runs[0].metrics) {
     if (!metric.name.starts_with(kLatencyPrefix)) names.push_back(metric.name);
   }
-  EXPECT_EQ(names, metric_names());
+  std::vector<std::string> wanted = metric_names();
+  std::erase_if(wanted, [](const std::string& name) {  // only of recordings that began late
+    return name.find(".account.late.") != name.npos;
+  });
+  EXPECT_EQ(names, wanted);
 }
 
 TEST_F(RunFiguresTest, SayWhatGrows) {
