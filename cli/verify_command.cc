@@ -1,17 +1,17 @@
 #include "cli/commands.h"
 
 #include <ostream>
-#include <unordered_set>
+#include <thread>
 
 #include "base/display_text.h"
 #include "base/number_text.h"
+#include "cli/tape_check.h"
 #include "cli/tape_reading.h"
 #include "cli/wrong_file.h"
 
 namespace heaptape::cli {
 namespace {
 
-using schema::EventBatch;
 using schema::TapeReader;
 
 void print_damage(const schema::Damage& damage, std::ostream& out) {
@@ -24,86 +24,20 @@ void print_damage(const schema::Damage& damage, std::ostream& out) {
   out << "\n";
 }
 
-// Calls of threads that had already ended.
-class CallsAfterEnd {
- public:
-  void add(const EventBatch& batch) {
-    auto end = batch.thread_ends.begin();
-    for (size_t i = 0; i < batch.events.size(); ++i) {
-      const uint64_t event = batch.first_event + i;
-      for (; end != batch.thread_ends.end() && end->event <= event; ++end) note_end(end->thread);
-      const uint32_t thread = batch.events[i].thread;
-      if (thread == lives_) [[likely]]
-        continue;
-      if (!ended_.contains(thread)) {
-        lives_ = thread;
-      } else if (count_++ == 0) {
-        first_ = event + 1;
-      }
-    }
-    for (; end != batch.thread_ends.end(); ++end) note_end(end->thread);
+// False if there is something to print.
+bool print_wrong_calls(const TapeCheck& check, bool is_whole, std::ostream& out) {
+  if (check.calls_after_end != 0) {
+    out << "damage     " << base::counted(check.calls_after_end, "call")
+        << " of threads that had ended, the first #" << base::grouped(check.first_after_end)
+        << "\n";
   }
-  // True if there are none.
-  bool print(std::ostream& out) const {
-    if (count_ == 0) return true;
-    out << "damage     " << base::counted(count_, "call")
-        << " of threads that had ended, the first #" << base::grouped(first_) << "\n";
-    return false;
-  }
-
- private:
-  static constexpr uint64_t kNobody = UINT64_MAX;
-
-  void note_end(uint32_t thread) {
-    ended_.insert(thread);
-    if (lives_ == thread) lives_ = kNobody;
-  }
-
-  std::unordered_set<uint32_t> ended_;
-  uint64_t lives_ = kNobody;  // the thread of the last call, unless it has ended since
-  uint64_t count_ = 0;
-  uint64_t first_ = 0;
-};
-
-// Whether each keyframe is the heap that the calls before it left.
-class KeyframeCheck {
- public:
-  explicit KeyframeCheck(TapeReader& tape) : tape_(tape), calls_(tape.keyframes()) {}
-
-  base::Status add(const EventBatch& batch) {
-    for (size_t i = 0; i < batch.events.size() && next_ < calls_.size(); ++i) {
-      table_.note(batch.events[i], batch.stacks.empty() ? 0 : batch.stacks[i]);
-      if (calls_[next_] == batch.first_event + i + 1) HEAPTAPE_RETURN_IF_ERROR(compare());
-    }
-    return {};
-  }
-  // True if all are. After the last batch of a tape without damage.
-  bool print(std::ostream& out) const {
-    if (next_ == calls_.size() && wrong_.empty()) return true;
-    const uint64_t call = wrong_.empty() ? calls_[next_] : wrong_.front();
-    out << "damage     the keyframe after " << base::counted(call, "call")
+  const bool has_wrong_keyframe = is_whole && check.wrong_keyframe;
+  if (has_wrong_keyframe) {
+    out << "damage     the keyframe after " << base::counted(*check.wrong_keyframe, "call")
         << " is not what these calls left\n";
-    return false;
   }
-
- private:
-  base::Status compare() {
-    const uint64_t call = calls_[next_++];
-    HEAPTAPE_ASSIGN_OR_RETURN(const auto kept, tape_.read_keyframe(call));
-    const schema::Keyframe right = table_.keyframe();
-    const bool is_right = kept && kept->event == call && table_.events() == call &&
-                          kept->blocks == right.blocks && kept->births == right.births &&
-                          (kept->stacks.empty() || kept->stacks == right.stacks);
-    if (!is_right) wrong_.push_back(call);
-    return {};
-  }
-
-  TapeReader& tape_;
-  const std::vector<uint64_t> calls_;
-  size_t next_ = 0;  // in calls_
-  schema::KeyframeTable table_;
-  std::vector<uint64_t> wrong_;
-};
+  return check.calls_after_end == 0 && !has_wrong_keyframe;
+}
 
 // No loss: nobody wanted what came before.
 void print_late_start(const schema::TapeSummary& summary, std::ostream& out) {
@@ -123,34 +57,24 @@ int run_verify(const std::string& path, Console& console) {
     console.print_error(not_a_tape(tape.error(), path).message);
     return tape.error().code == base::ErrorCode::kDamaged ? kExitFailed : kExitUnusable;
   }
-  uint64_t events = 0;
-  CallsAfterEnd calls_after_end;
-  KeyframeCheck keyframes(*tape);
-  base::Status compared;
   Progress progress(console, "verifying");
-  const auto status = for_each_batch(*tape, [&](const EventBatch& batch) {
-    events += batch.events.size();
-    calls_after_end.add(batch);
-    if (compared.ok()) compared = keyframes.add(batch);
-    progress.show(static_cast<double>(events) / static_cast<double>(tape->events()));
-  });
-  if (!status.ok()) return console.fail(status.error());
-  if (!compared.ok()) return console.fail(compared.error());
+  const auto check = check_tape(*tape, std::thread::hardware_concurrency(),
+                                [&progress](double share) { progress.show(share); });
+  if (!check.ok()) return console.fail(check.error());
   std::ostream& out = console.out();
-  for (const schema::Damage& damage : tape->damages()) print_damage(damage, out);
+  for (const schema::Damage& damage : check->damages) print_damage(damage, out);
   if (!tape->finished()) {
     print_damage({*tape->cut_at(), 0, 0, "its end is missing, so the recording was cut short"},
                  out);
   }
-  const bool is_whole = tape->damages().empty() && tape->finished();
+  const bool is_whole = check->damages.empty() && tape->finished();
   bool sound = is_whole;
-  if (tape->summary() && sound && tape->summary()->events != events) {
+  if (tape->summary() && sound && tape->summary()->events != check->events) {
     out << "damage     its summary counts " << base::counted(tape->summary()->events, "event")
         << "\n";
     sound = false;
   }
-  sound = calls_after_end.print(out) && sound;
-  if (is_whole) sound = keyframes.print(out) && sound;
+  sound = print_wrong_calls(*check, is_whole, out) && sound;
   if (tape->summary()) {
     const bool has_losses = tape->summary()->losses.any();
     if (has_losses || !tape->summary()->inner_allocators.empty()) {
@@ -159,7 +83,8 @@ int run_verify(const std::string& path, Console& console) {
     sound = sound && !has_losses;
     print_late_start(*tape->summary(), out);
   }
-  out << base::display_text(path) << ": " << base::counted(events, "event") << " can be read; "
+  out << base::display_text(path) << ": " << base::counted(check->events, "event")
+      << " can be read; "
       << (sound      ? "no damage, no losses"
           : is_whole ? "NOT SOUND"
                      : "NOT SOUND: `heaptape recover` saves these events")

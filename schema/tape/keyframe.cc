@@ -50,6 +50,15 @@ void KeyframeTable::note(const ProcessSample& sample) {
   sample_->parts.malloc_bytes = known;
 }
 
+void KeyframeTable::begin_with(const Keyframe& keyframe) {
+  for (size_t i = 0; i < keyframe.blocks.size(); ++i) {
+    live_.add(keyframe.blocks[i], keyframe.stacks.empty() ? 0 : keyframe.stacks[i],
+              keyframe.births[i]);
+  }
+  events_ = keyframe.event;
+  sample_ = keyframe.sample;
+}
+
 Keyframe KeyframeTable::keyframe() const {
   Keyframe keyframe;
   keyframe.event = events_;

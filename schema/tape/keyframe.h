@@ -29,6 +29,8 @@ struct Keyframe {
 // What a keyframe is made of: follows a tape call by call. Memory as LiveBlocks has it. One thread.
 class KeyframeTable {
  public:
+  // Instead of all calls up to the keyframe.
+  void begin_with(const Keyframe& keyframe);
   // In the order of the tape.
   void note(const Event& event, FrameNumber stack) { live_.add(event, stack, ++events_); }
   void note(const ProcessSample& sample);

@@ -386,6 +386,20 @@ base::Result<std::vector<ProcessSample>> TapeReader::read_samples(uint64_t from,
   return samples;
 }
 
+std::vector<uint64_t> TapeReader::chunk_beginnings() const {
+  std::vector<uint64_t> calls;
+  // seek() passes over a chunk without events, and so does who reads up to it.
+  bool has_events_before = false;
+  for (const ChunkRef& chunk : chunks_) {
+    if (!has_events(chunk)) continue;
+    if (has_events_before && chunk.event_count != 0) {
+      calls.push_back(joined_blocks() + chunk.first_event - first_number_);
+    }
+    has_events_before = chunk.event_count != 0;
+  }
+  return calls;
+}
+
 std::vector<uint64_t> TapeReader::keyframes() const {
   std::vector<uint64_t> calls;
   if (joined_blocks() != 0) return calls;

@@ -116,6 +116,9 @@ class TapeReader {
   // The samples of the process in the chunks that have the calls `from` to `to`, which are not
   // decoded. Leaves the reader where it is.
   base::Result<std::vector<ProcessSample>> read_samples(uint64_t from, uint64_t to);
+  // Calls before chunks of events, as seek() has them, ascending: whoever reads up to one of these
+  // and whoever seeks there share no chunk, and leave out none.
+  std::vector<uint64_t> chunk_beginnings() const;
   // After how many calls the tape has a keyframe, ascending.
   std::vector<uint64_t> keyframes() const;
   // The latest keyframe at or before that call; nothing if there is none, or if other blocks were
