@@ -18,6 +18,9 @@ using base::page_up;
 constexpr uint64_t kMinMapped = 128 << 10;
 constexpr uint64_t kArenaAlignment = 64 << 20;
 
+// A new heap of a thread's arena has less beyond its blocks: its data, and DEFAULT_TOP_PAD.
+constexpr uint64_t kMostOfNewArena = 256 << 10;
+
 uint64_t heap_chunk_usable_bytes(uint64_t size) {
   return std::max<uint64_t>(32, base::round_up(size + 8, 16)) - 8;
 }
@@ -116,10 +119,14 @@ void RecordedBackend::commit_new(uint32_t op, AddressRange range) {
 
 bool RecordedBackend::may_be_old(AddressRange range) const {
   if (sampled_.bytes() == 0) return true;
-  if (is_glibc_) return false;
   bool has_grown = false;
   sampled_.for_each_touching(range, [&has_grown](AddressRange) { has_grown = true; });
-  return !has_grown;
+  if (has_grown) return false;
+  uint64_t new_bytes = range.bytes();
+  committed_.for_each_touching(range, [&new_bytes, range](AddressRange region) {
+    new_bytes -= base::common_part(region, range).bytes();
+  });
+  return !is_glibc_ || new_bytes > kMostOfNewArena;
 }
 
 void RecordedBackend::decommit(uint32_t op, AddressRange range) {

@@ -18,10 +18,10 @@ namespace heaptape::allocators {
 // none does, all anonymous memory at the last sample.
 //
 // If the recording began later than the program, memory that may have been there at that time is
-// committed as unseen: of glibc what the first sample with regions shows, and the pages of blocks
-// placed before it; of other allocators also regions that appear later, because until a recorded
-// block lives in a mapping, nothing tells that it is malloc's. Memory that a region gains at its
-// ends is new.
+// committed as unseen: what the first sample with regions shows, the pages of blocks placed before
+// it, and regions that appear later, because until a recorded block lives in a mapping, nothing may
+// tell that it is malloc's. On glibc a later region that is as small as a new arena is new. Memory
+// that a region gains at its ends is new.
 class RecordedBackend : public Backend {
  public:
   enum class Began : bool { kWithProgram, kLate };

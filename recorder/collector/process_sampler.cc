@@ -378,9 +378,17 @@ std::vector<std::string> read_command_line(uint32_t pid) {
 std::vector<base::AddressRange> glibc_heaps(const ProcTexts& texts) {
   std::vector<AddressRange> heaps;
   if (texts.break_heap.bytes() != 0) heaps.push_back(texts.break_heap);
-  for (const PrivateMapping& mapping : parse_private(texts.maps)) {
-    if (mapping.owner == schema::kLibcOwner && !mapping.is_named) heaps.push_back(mapping.range);
-  }
+  MapsLine last;
+  for_each_line(texts.maps, [&](const MapsLine& line) {
+    // Heaps that are in use to their ends are joined with the next one.
+    const bool is_rest = line.permissions == "---p" && line.range.begin == last.range.end &&
+                         line.range.end % kArenaHeapBytes == 0 &&
+                         line.range.bytes() < kArenaHeapBytes;
+    const bool is_heap = is_rest && is_writable_anonymous(last) && last.path.empty() &&
+                         last.range.begin % kArenaHeapBytes == 0;
+    if (is_heap) heaps.push_back(last.range);
+    last = line;
+  });
   std::ranges::sort(heaps, {}, &AddressRange::begin);
   return heaps;
 }

@@ -166,8 +166,18 @@ class HeapTwice {
     plain_.decommit(range);
   }
   void place() {
-    const uint64_t begin = kFirstAddress + kGranuleBytes * random_.below(kGranules - 512);
-    const uint64_t usable = 1 + random_.below(random_.chance(6) ? 6000 : 200);
+    uint64_t begin = kFirstAddress + kGranuleBytes * random_.below(kGranules - 512);
+    uint64_t usable = 1 + random_.below(random_.chance(6) ? 6000 : 200);
+    // Often such that little of a stretch remains.
+    const std::vector<AddressRange> stretches = unseen_.ranges();
+    if (!stretches.empty() && random_.chance(2)) {
+      const AddressRange stretch = stretches[random_.below(stretches.size())];
+      begin = stretch.begin + kGranuleBytes * random_.below(4);
+      const uint64_t left = kGranuleBytes * random_.below(4);
+      if (stretch.end <= begin + left) return;
+      if (random_.chance(2)) usable = stretch.end - left - begin;
+      if (begin + usable > kFirstAddress + kPagesOfHeap * kBytesOfPage) return;
+    }
     const AddressRange range{begin,
                              (begin + usable + kGranuleBytes - 1) / kGranuleBytes * kGranuleBytes};
     if (!plain_.is_free(range)) return;
@@ -208,6 +218,38 @@ class HeapTwice {
   UnseenMemory unseen_{map_, kMinHoleBytes};
   std::map<uint64_t, uint64_t> blocks_;  // address -> usable bytes
 };
+
+// As a hostile tape has them. What is wrong then ends with the blocks and their memory.
+TEST(UnseenMemory, OutlivesBlocksThatOverlap) {
+  tests::SeededRandom random;
+  for (int i = 0; i < 60; ++i) {
+    HeapMap map(4, kMinHoleBytes);
+    UnseenMemory unseen(map, kMinHoleBytes);
+    const AddressRange all{kFirstAddress, kFirstAddress + kPagesOfHeap * kBytesOfPage};
+    std::vector<AddressRange> blocks;
+    for (int step = 0; step < 300; ++step) {
+      const uint64_t begin = all.begin + random.below(all.bytes());
+      if (random.chance(8)) {
+        const uint64_t page = begin / kBytesOfPage * kBytesOfPage;
+        map.commit({page, page + kBytesOfPage});
+        unseen.add({page, page + kBytesOfPage});
+      } else if (random.chance(2) || blocks.empty()) {
+        blocks.push_back({begin, begin + random.below(9000)});
+        unseen.hand_out(begin, blocks.back().bytes());
+        map.place(begin, blocks.back().bytes());
+      } else {
+        const size_t block = random.below(blocks.size());
+        map.remove(blocks[block].begin, blocks[block].bytes());
+        blocks.erase(blocks.begin() + static_cast<long>(block));
+      }
+    }
+    for (const AddressRange block : blocks) map.remove(block.begin, block.bytes());
+    unseen.give_back(all);
+    map.decommit(all);
+    EXPECT_EQ(unseen.bytes(), 0u);
+    EXPECT_EQ(map.holes(), HoleStats());
+  }
+}
 
 TEST(UnseenMemory, OfRandomHeapsIsThatOfACountByHand) {
   for (int i = 0; i < 60 && !testing::Test::HasFailure(); ++i) {

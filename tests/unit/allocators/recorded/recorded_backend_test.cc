@@ -289,6 +289,16 @@ TEST_F(LateRun, SeesAllOfAnArenaThatGlibcMakesLater) {
   EXPECT_TRUE(run_for_unseen().empty());
 }
 
+// One in use to its end does not look like an arena's until a recorded block lives there.
+TEST_F(LateRun, HasNotSeenALargeHeapOfAnArenaThatAppearsLater) {
+  begin();
+  sample({pages(kRecordedBreak, 33)});
+  run();
+  malloc(0, 100, kArena + 0x8d0);
+  sample({pages(kRecordedBreak, 33), pages(kArena, 16384)});
+  EXPECT_EQ(run_for_unseen(), std::vector({pages(kArena + kPageBytes, 16383)}));
+}
+
 TEST_F(LateRun, SeesAllOfAChunkWithItsOwnMapping) {
   begin();
   malloc(0, 200000, kMapped);

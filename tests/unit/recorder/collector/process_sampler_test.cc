@@ -316,6 +316,23 @@ TEST(ProcessSampler, KnowsHeapsOfArenasByTheirPlace) {
   EXPECT_EQ(owner("7f0001000000", "7f0001021000", "7f0005000000"), "");
 }
 
+TEST(ProcessSampler, FindsGlibcsHeapsWithoutABlock) {
+  ProcTexts texts;
+  texts.maps =
+      "7f0000000000-7f0000021000 rw-p 00000000 00:00 0 \n"
+      "7f0000021000-7f0004000000 ---p 00000000 00:00 0 \n"
+      "7f0004000000-7f0004021000 rw-p 00000000 00:00 0 \n"
+      "7f0010000000-7f0010021000 rw-p 00000000 00:00 0          [anon:own]\n"
+      "7f0010021000-7f0014000000 ---p 00000000 00:00 0 \n"
+      "7f0020000000-7f0024021000 rw-p 00000000 00:00 0 \n"
+      "7f0024021000-7f0028000000 ---p 00000000 00:00 0 \n";
+  texts.break_heap = {0x555500000000, 0x555500021000};
+  const std::vector<AddressRange> heaps = {
+      texts.break_heap, {0x7f0000000000, 0x7f0000021000}, {0x7f0020000000, 0x7f0024021000}};
+  EXPECT_EQ(glibc_heaps(texts), heaps);
+  EXPECT_TRUE(glibc_heaps({}).empty());
+}
+
 TEST(ProcessSampler, FindsWhoseCodeIsWhere) {
   EXPECT_EQ(parse_code_owners(kPrivateText),
             (std::vector<CodeOwner>{{{0x400000, 0x401000}, "program"},

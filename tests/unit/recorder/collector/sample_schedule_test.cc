@@ -26,6 +26,14 @@ TEST(SampleSchedule, BeginsTwoMillisecondsAfterTheProcess) {
   EXPECT_TRUE(schedule.is_due(kNow + 2 * kOneMs, 0));
 }
 
+TEST(SampleSchedule, BeginsAtOnceWhereThatIsWanted) {
+  SampleSchedule schedule;
+  schedule.begin_at(kNow);
+  EXPECT_TRUE(schedule.is_due(kNow, 0));
+  schedule.note(kNow, 0, 1, 0, 0);
+  EXPECT_FALSE(schedule.is_due(kNow + 3 * kOneMs - 1, 0));
+}
+
 TEST(SampleSchedule, BecomesRarerByHalfEachTime) {
   SampleSchedule schedule;
   schedule.is_due(kNow, 0);

@@ -99,6 +99,28 @@ TEST_F(RunNotes, AreNoneWhereNothingIsMissing) {
   }
 }
 
+TEST_F(RunNotes, TellWhatALateStartMissed) {
+  process_samples();
+  times();
+  tape_.note_beginning(600'000'000'000, "", 0);
+  EXPECT_EQ(notes("recorded"), (Notes{"the recording began 600.0 s after the program: memory from "
+                                      "before is unseen until a call hands it out"}));
+  calls({free_event(0x1000), free_event(0x2000), tests::realloc_event(0x3000, 9, 0x3000)});
+  EXPECT_EQ(notes("recorded"), (Notes{"the recording began 600.0 s after the program: memory from "
+                                      "before is unseen until a call hands it out; 2 frees of such "
+                                      "blocks; 1 resize of such blocks counted as allocations"}));
+  EXPECT_EQ(notes("glibc"), (Notes{"the recording began 600.0 s after the program: blocks from "
+                                   "before are missing here; 2 frees of such blocks omitted; 1 "
+                                   "resize of such blocks counted as allocations"}));
+}
+
+TEST_F(RunNotes, TellOfBlocksFromBeforeATapeThatIsNotLate) {
+  process_samples();
+  calls({free_event(0x1000)});
+  EXPECT_EQ(notes("recorded"), (Notes{"1 free is of a block from before the tape: the memory of "
+                                      "blocks from before counts as holes"}));
+}
+
 // Notes on a tape that says which allocator it was recorded on.
 class VersionNotes : public RunNotes {
  protected:
