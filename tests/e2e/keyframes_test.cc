@@ -27,7 +27,7 @@ class Keyframes : public testing::Test {
   }
 
   // Whose heap is sampled every 10,000 calls.
-  void write(uint64_t calls) const {
+  void write(uint64_t calls, uint64_t late_ns = 0) const {
     const auto writer =
         std::move(*schema::TapeWriter::create(dir_.file("a.tape"), tests::sample_header()));
     const uint64_t begin = tests::sample_header().initial_break;
@@ -38,7 +38,9 @@ class Keyframes : public testing::Test {
       end = std::max(end, (event.address + event.size + 4095) / 4096 * 4096);
       if (writer->events() % 10'000 == 0) writer->add_sample({0, 0, end - begin, {{begin, end}}});
     }
-    ASSERT_TRUE(writer->finish({}).ok());
+    schema::TapeSummary summary;
+    summary.late_ns = late_ns;
+    ASSERT_TRUE(writer->finish(summary).ok());
   }
 
   tests::TempDir dir_;
@@ -67,6 +69,14 @@ TEST_F(Keyframes, OfPackedTapesAreWhereExplanationsBegin) {
   }
   EXPECT_EQ(explain("b.tape", "#2150000", "model:ptmalloc"),
             explain("a.tape", "#2150000", "model:ptmalloc"));
+}
+
+// What was there before it began is known from its first sample.
+TEST_F(Keyframes, AreNotOnALateTape) {
+  write(uint64_t{1} << 21, 1);
+  ASSERT_EQ(run({"heaptape", "pack", dir_.file("a.tape"), "-o", dir_.file("b.tape")}).status, 0);
+  EXPECT_EQ(run({"heaptape", "info", dir_.file("b.tape")}).out.find("keyframes"),
+            std::string::npos);
 }
 
 TEST_F(Keyframes, ThatAreWrongAreFoundByVerify) {

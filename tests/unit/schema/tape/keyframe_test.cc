@@ -319,6 +319,21 @@ TEST_F(KeyframeTest, OfHostileTapesAreRefused) {
   expect_damage(with_op(Op::kRealloc));
 }
 
+// Those of another keyframe are lost, so all are read from the chunks of calls, which have none.
+TEST_F(KeyframeTest, AreNotAskedForFramesIfSomeAreMissing) {
+  TapeReader tape = changed([](EventColumns& columns) {
+    columns.first_frame = 7;
+    columns.frames.put(1);
+    columns.frames.put(zigzag(0x400000));
+    for (int i = 0; i < 3; ++i) columns.stacks.put(8);
+  });
+  const auto keyframe = tape.read_keyframe(3);
+  ASSERT_TRUE(keyframe.ok() && *keyframe);
+  const auto stacks = tape.read_stacks(**keyframe, 3);
+  ASSERT_TRUE(stacks.ok()) << stacks.error().message;
+  EXPECT_EQ(stacks->limit(), 1u);
+}
+
 TEST_F(KeyframeTest, OfWhichAPartIsMissingAreNotThere) {
   TapeReader tape = changed([](EventColumns& columns) { columns.live_blocks = 4; });
   const auto keyframe = tape.read_keyframe(3);
