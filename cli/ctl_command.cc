@@ -53,6 +53,15 @@ std::string misuse(const CtlOptions& options) {
   return "";
 }
 
+std::string state_text(const recorder::RecordingTotals& totals) {
+  if (totals.state == recorder::RecordingState::kAwaitsStart) {
+    return "waits for its start; not recorded";
+  }
+  const std::string interval =
+      totals.interval == 1 ? "" : ", interval " + std::to_string(totals.interval);
+  return (totals.state == recorder::RecordingState::kStopped ? "stopped" : "recording") + interval;
+}
+
 std::string totals_text(const recorder::RecordingTotals& totals) {
   const uint64_t processes = totals.processes + totals.ended_processes;
   std::string text = base::counted(totals.calls, "call") + " of " + base::grouped(processes) +
@@ -95,14 +104,15 @@ int run_ctl(const CtlOptions& options, Console& console) {
                   << base::format_text(", %.3f s", static_cast<double>(reply->time_ns) / 1e9)
                   << "\n";
   } else {
-    const char* const done = stops                               ? "stopped: "
-                             : order.verb == ControlVerb::kFlush ? "flushed: "
-                             : reply->totals.awaits_start != 0
-                                 ? "waits for its start; not recorded: "
-                                 : "recording: ";
-    console.out() << done << totals_text(reply->totals);
+    recorder::RecordingTotals totals = reply->totals;
+    if (stops) totals.state = recorder::RecordingState::kStopped;
+    console.out() << (order.verb == ControlVerb::kFlush ? "flushed" : state_text(totals)) << ": "
+                  << totals_text(totals);
     if (order.verb == ControlVerb::kFlush && reply->event != 0) {
       console.out() << "; the last calls are in *.flush-" << reply->event << ".tape";
+    }
+    if (order.verb == ControlVerb::kStart && reply->event != 0) {
+      console.out() << "; the tapes of this interval are *.interval-" << reply->event << "*.tape";
     }
     console.out() << "\n";
   }

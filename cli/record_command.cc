@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <optional>
 
 #include "base/display_text.h"
@@ -25,9 +26,9 @@ std::vector<schema::InnerAllocator> inner_allocators(const schema::Manifest& man
 }
 
 // The tapes of a recording; marks that of the program which the command became.
-std::string summary_text(const recorder::Recording& recording, const std::string& manifest_path) {
-  const auto& processes = recording.manifest.processes;
-  const schema::ManifestProcess& command = processes[successor_of_command(recording.manifest)];
+std::string summary_text(const schema::Manifest& recorded, const std::string& manifest_path) {
+  const auto& processes = recorded.processes;
+  const schema::ManifestProcess& command = processes[successor_of_command(recorded)];
   std::string text = "heaptape: recorded " + std::to_string(processes.size()) + " process" +
                      (processes.size() == 1 ? "" : "es") + "\n";
   const std::filesystem::path folder = std::filesystem::path(manifest_path).parent_path();
@@ -51,7 +52,7 @@ std::string summary_text(const recorder::Recording& recording, const std::string
     return process.largest_sample ? process.largest_sample->resident_bytes : 0;
   });
   if (const auto& sample = largest->largest_sample) {
-    text += "most memory: " + schema::memory_text(*sample, inner_allocators(recording.manifest)) +
+    text += "most memory: " + schema::memory_text(*sample, inner_allocators(recorded)) +
             (processes.size() == 1 ? "" : ", " + largest->tape) + "\n";
   }
   return text;
@@ -118,17 +119,19 @@ std::string end_text(recorder::RecordingEnd end, const recorder::RecordingBounds
   return "with its program";
 }
 
-void report(const recorder::Recording& recording, const recorder::RecordOptions& options,
-            const base::Status& manifest_status, Console& console) {
+// `recorded` has the tapes of the interval.
+void report(const recorder::Recording& recording, const schema::Manifest& recorded,
+            const recorder::RecordOptions& options, const base::Status& manifest_status,
+            Console& console) {
   for (const std::string& failure : recording.failures) console.print_error(failure);
   uint64_t lost = 0;
-  for (const auto& process : recording.manifest.processes) lost += process.lost_events;
+  for (const auto& process : recorded.processes) lost += process.lost_events;
   if (lost != 0 && recording.failures.empty()) {
     console.print_error(base::counted(lost, "call") + (lost == 1 ? " was" : " were") +
                         " lost; `heaptape info TAPE` says how many each process lost");
   }
-  if (recording.manifest.processes.empty()) {
-    const std::string text = unrecorded_text(recording.manifest);
+  if (recorded.processes.empty()) {
+    const std::string text = unrecorded_text(recorded);
     if (!text.empty()) console.print_error(text);
     if (recording.end != recorder::RecordingEnd::kOfProgram) {
       return console.print_error("no tape: " + base::quoted(options.command[0]) +
@@ -141,7 +144,7 @@ void report(const recorder::Recording& recording, const recorder::RecordOptions&
   }
   if (!manifest_status.ok()) console.print_error(manifest_status.error().message);
   const std::string manifest_path = manifest_path_of(options);
-  const std::string text = unrecorded_text(recording.manifest);
+  const std::string text = unrecorded_text(recorded);
   if (!text.empty()) console.print_error(text + "; " + manifest_path + " lists all");
   const recorder::SessionOptions& session = options.session;
   if (session.stack_frames != 0 && session.unwinding == recorder::Unwinding::kFramePointers) {
@@ -149,7 +152,7 @@ void report(const recorder::Recording& recording, const recorder::RecordOptions&
   }
   // In the background, a shell may have printed its prompt already.
   if (options.background == nullptr) {
-    console.print_if_watched(summary_text(recording, manifest_path));
+    console.print_if_watched(summary_text(recorded, manifest_path));
   }
 }
 
@@ -164,7 +167,7 @@ void note_rest(const recorder::Recording& recording, const recorder::RecordOptio
   }
   const bool is_whole = recording.end == recorder::RecordingEnd::kOfProgram ||
                         recording.end == recorder::RecordingEnd::kRequest;
-  if (recording.manifest.processes.empty()) return;  // report() said it
+  if (recording.manifest.processes.size() == recording.first_process) return;  // report() said it
   if (!recording.has_started) {
     console.print_error("the recording ended " + end_text(recording.end, options.bounds) +
                         ", before its start: its tapes have no calls");
@@ -183,12 +186,23 @@ void note_rest(const recorder::Recording& recording, const recorder::RecordOptio
   console.print_note(text);
 }
 
-// The screen is gone on return.
-base::Result<recorder::Recording> record_live(const recorder::RecordOptions& options,
-                                              const recorder::RecorderSignals& signals) {
-  HEAPTAPE_ASSIGN_OR_RETURN(const auto screen, LiveScreen::open(STDERR_FILENO));
+// Without a screen on return, and while the recording pauses.
+base::Result<recorder::RecordingExit> record_live(const recorder::RecordOptions& options,
+                                                  const recorder::RecorderSignals& signals) {
+  HEAPTAPE_ASSIGN_OR_RETURN(auto screen, LiveScreen::open(STDERR_FILENO));
   recorder::RecordOptions watched = options;
-  watched.watcher = [&screen](const recorder::LiveFigures& figures) { screen->show(figures); };
+  watched.watcher = [&screen](const recorder::LiveFigures& figures) {
+    if (screen == nullptr) {
+      auto again = LiveScreen::open(STDERR_FILENO);
+      if (!again.ok()) return;
+      screen = std::move(*again);
+    }
+    screen->show(figures);
+  };
+  watched.on_pause = [&](const recorder::Recording& interval) {
+    screen.reset();
+    options.on_pause(interval);
+  };
   return recorder::record(watched, signals);
 }
 
@@ -245,15 +259,14 @@ bool resolve_tape_path(recorder::RecordOptions& options, Console& console) {
   return true;
 }
 
-void note_copies(const recorder::Recording& recording, const recorder::RecordOptions& options,
-                 Console& console) {
-  const std::string last = recorder::copy_path(options.tape_path, recording.copies);
+void note_copies(const recorder::Recording& recording, Console& console) {
+  const std::string last = recorder::copy_path(recording.tape_path, recording.copies);
   std::error_code ignored;
   if (recording.copies == 0 || !std::filesystem::exists(last, ignored)) return;
   console.print_note("the last calls were also written before the end, the last time to " + last);
 }
 
-// Completes the files of a recording that has ended, tells those who asked for its end, and says
+// Completes the files of an interval that has ended, tells those who asked for its end, and says
 // what there is to say: last, because nobody may read it.
 void complete(const recorder::Recording& recording, const recorder::RecordOptions& options,
               Console& console) {
@@ -262,9 +275,23 @@ void complete(const recorder::Recording& recording, const recorder::RecordOption
     status = write_manifest(recording.manifest, manifest_path_of(options));
   }
   recorder::tell_stopped(recording);
-  report(recording, options, status, console);
+  schema::Manifest recorded = recording.manifest;
+  recorded.processes.erase(
+      recorded.processes.begin(),
+      recorded.processes.begin() + static_cast<ptrdiff_t>(recording.first_process));
+  report(recording, recorded, options, status, console);
   note_rest(recording, options, console);
-  note_copies(recording, options, console);
+  note_copies(recording, console);
+}
+
+// Does the same, behind `prepare`, for those that another may follow.
+void complete_in_pauses(recorder::RecordOptions& options, Console& console,
+                        const std::function<void()>& prepare) {
+  options.on_pause = [&options, &console, prepare](const recorder::Recording& interval) {
+    prepare();
+    complete(interval, options, console);
+  };
+  options.on_error = [&console](const base::Error& error) { console.print_error(error.message); };
 }
 
 }  // namespace
@@ -279,22 +306,16 @@ int run_record(const RecordCommandOptions& given, Console& console) {
       progress->show(share);
     };
   }
+  complete_in_pauses(options, console, [&progress] { progress.reset(); });
   const recorder::RecorderSignals signals;
-  const auto recording =
+  const auto ended =
       given.is_live ? record_live(options, signals) : recorder::record(options, signals);
   progress.reset();
-  if (!recording.ok()) return console.fail(recording.error());
-  complete(*recording, options, console);
-  const bool is_left =
-      recording->is_interrupted && (options.detaches_on_interrupt || !recording->target_end);
-  if (is_left) return kExitDone;
-  const auto end =
-      recording->target_end
-          ? recording->target_end
-          : recorder::wait_for_target(recording->target.pid,
-                                      {options.detaches_on_interrupt, options.flush_signal});
-  if (!end) return kExitDone;
-  recorder::end_like(*end);
+  if (!ended.ok()) return console.fail(ended.error());
+  if (ended->last) complete(*ended->last, options, console);
+  const bool is_left = ended->is_interrupted && options.detaches_on_interrupt;
+  if (is_left || !ended->target_end) return kExitDone;
+  recorder::end_like(*ended->target_end);
 }
 
 int run_exec(const RecordCommandOptions& given, Console& console) {
@@ -304,10 +325,11 @@ int run_exec(const RecordCommandOptions& given, Console& console) {
     if (!background.ok()) return console.fail(background.error());
     options.background = *background;
     {
+      complete_in_pauses(options, console, [] {});
       const recorder::RecorderSignals signals;
-      const auto recording = recorder::record(options, signals);
-      if (!recording.ok()) return console.fail(recording.error());
-      complete(*recording, options, console);
+      const auto ended = recorder::record(options, signals);
+      if (!ended.ok()) return console.fail(ended.error());
+      if (ended->last) complete(*ended->last, options, console);
     }
     (*background)->wait_for_parent();
     return kExitDone;

@@ -255,7 +255,8 @@ void add_exec(CLI::App& app, Request& request) {
 void add_ctl(CLI::App& app, Request& request) {
   auto options = std::make_shared<CtlOptions>();
   CLI::App* command = app.add_subcommand(
-      "ctl", "Steer a recording while it runs: start it, mark a moment, look, flush, stop");
+      "ctl",
+      "Steer a recording while it runs: start it, mark a moment, look, flush, stop, start again");
   command
       ->add_option("target", options->target,
                    "the pid of a recorded process, or the tape that -o named")
@@ -264,8 +265,9 @@ void add_ctl(CLI::App& app, Request& request) {
   command
       ->add_option("verb", options->verb,
                    "mark: put a mark on the tape of PID; start: begin a recording that waits for "
-                   "it; status: show what is recorded; flush: put all calls so far into the files; "
-                   "stop: end the recording, the program runs on")
+                   "it, or record on after a stop, onto new tapes; status: show what is recorded; "
+                   "flush: put all calls so far into the files; stop: end the recording, the "
+                   "program runs on")
       ->required()
       ->option_text("mark|start|status|flush|stop");
   command

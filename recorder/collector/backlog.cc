@@ -30,6 +30,12 @@ void Backlog::give_back(std::vector<Segment>& segments) {
   segments.clear();
 }
 
+void Backlog::drop_spares() {
+  const std::scoped_lock lock(mutex_);
+  spares_.clear();
+  spares_.shrink_to_fit();
+}
+
 void Backlog::add(RingTap& tap) {
   const std::scoped_lock lock(mutex_);
   taps_.push_back(&tap);

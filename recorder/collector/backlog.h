@@ -41,6 +41,7 @@ class Backlog {
   // Requires mutex(). Ignores the bound.
   Segment take_segment();
   void give_back(std::vector<Segment>& segments);
+  void drop_spares();
 
   // `tap` reads its ring from now on, or no longer.
   void add(RingTap& tap);

@@ -1,6 +1,7 @@
 #include "recorder/collector/collector.h"
 
 #include <linux/futex.h>
+#include <malloc.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,6 +22,8 @@ namespace {
 // beginning of a pause, and ever less often for its end.
 constexpr uint64_t kMinSleepNs = base::kMillisecondNs;
 constexpr uint64_t kMaxSleepNs = 10 * base::kMillisecondNs;
+// While the recording pauses, for hours perhaps.
+constexpr uint64_t kMaxPauseSleepNs = 100 * base::kMillisecondNs;
 constexpr uint64_t kCheckEveryNs = 5 * base::kMillisecondNs;
 // Calls of a process between two looks at all else: a fraction of a millisecond.
 constexpr uint64_t kSliceCalls = 8192;
@@ -74,86 +77,182 @@ Recording Collector::run(const Target& target) {
   begin_ns_ = base::monotonic_ns();
   target_ = target;
   target_pid_ = static_cast<uint32_t>(target.pid);
-  bool has_work = false;
-  while (!stop_ && !is_over()) {
-    const bool was_woken = is_woken_.exchange(0) != 0;
-    take_requests();
-    const uint64_t now_ns = base::monotonic_ns();
-    if (was_woken || !has_work || now_ns - round_ns_ >= kMinSleepNs) {
-      begin_rounds(stamp_now(session_));
-    }
-    const uint64_t before = events_;
-    has_work = work();
-    if (!backlog_.is_half_full()) niceness_.lower();
-    answer_requests();
-    for (const auto& [slot, process] : table_.processes()) {
-      // Before the start, malloc's part of a process cannot be told from others.
-      if (!awaits_start()) {
-        process->sample_if_due(now_ns, table_.processes().size(), proc_reader_);
-      }
-      process->save_if_due(now_ns);
-    }
-    const bool is_check_due = now_ns >= next_check_ns_;
-    if (is_check_due) {
-      end_gone();
-      unrecorded_.collect(session_);
-      next_check_ns_ = now_ns + kCheckEveryNs;
-    }
-    if (is_check_due || was_woken) look_for_ends();
-    if (awaits_start()) start_if_due(now_ns);
-    note_bounds(now_ns);
-    sweep_if_due(now_ns);
-    if (options_.watcher && gauge_.is_due(now_ns)) options_.watcher(gauge_.read(table_, now_ns));
-    sleep_ns_ = events_ != before ? kMinSleepNs : std::min(2 * sleep_ns_, kMaxSleepNs);
-    if (!stop_ && !is_over() && !has_work) sleep_until_needed();
+  return run_interval();
+}
+
+std::optional<Recording> Collector::run_again() {
+  backlog_.drop_spares();
+  malloc_trim(0);
+  while (pauses_ && !is_over() && !is_interrupted_) {
+    go_round();
+    if (pauses_ && !is_over() && !has_work_) sleep_until_needed();
   }
-  niceness_.raise();
-  others_.end();
-  session_.board().stopped = 1;
-  const uint64_t cut = stamp_now(session_);
-  drops_rest_ = stop_ && is_full();
-  if (!drops_rest_) work_off(cut);
+  if (!pauses_) return run_interval();
+  end_session();
+  return std::nullopt;
+}
+
+Recording Collector::run_interval() {
+  while (!stop_ && !is_over()) {
+    go_round();
+    if (!stop_ && !is_over() && !has_work_) sleep_until_needed();
+  }
+  const bool has_started = !awaits_start();
+  const uint64_t cut = end_interval();
   // The last figures are of the moment before processes and tapes are finished.
   LiveFigures figures;
   if (options_.watcher) figures = gauge_.read(table_, base::monotonic_ns());
   finish_all(cut);
   if (options_.watcher) options_.watcher(gauge_.complete(figures, table_));
-  pools_.give_back_rings();
   const auto outcome = table_.failures().empty() ? ControlOutcome::kDone : ControlOutcome::kFailed;
+  last_totals_ = totals();
+  last_totals_.backlog_bytes = 0;  // what is left came later
+  if (!pauses_) end_session();
   answer_rest(outcome);
+  is_ending_ = false;
   std::ranges::move(table_.take_copy_failures(), std::back_inserter(table_.failures()));
-  return {target_,
+  return {tape_path_,
           end_,
           drops_rest_ ? end_of_full() : stop_.value_or(RecordingEnd::kOfProgram),
-          {options_.command, std::move(table_.manifest()), unrecorded_.entries(inner_.entries())},
-          std::move(table_.failures()),
+          {options_.command, table_.manifest(), unrecorded_.entries(inner_.entries())},
+          first_process_,
+          std::exchange(table_.failures(), {}),
           table_.stack_counts(),
-          std::move(still_running_),
-          std::move(stops_),
+          std::exchange(still_running_, {}),
+          std::exchange(stops_, {}),
           outcome,
-          totals(),
-          is_interrupted_,
-          !awaits_start(),
-          copies_};
+          last_totals_,
+          has_started,
+          copies_,
+          pauses_};
 }
 
-// What is left up to `cut` when the program has ended.
+// One look at everything.
+void Collector::go_round() {
+  const bool was_woken = is_woken_.exchange(0) != 0;
+  take_requests();
+  const uint64_t now_ns = base::monotonic_ns();
+  if (was_woken || !has_work_ || now_ns - round_ns_ >= kMinSleepNs) {
+    begin_rounds(stamp_now(session_));
+  }
+  const uint64_t before = events_;
+  has_work_ = work();
+  if (!backlog_.is_half_full()) niceness_.lower();
+  answer_requests();
+  for (const auto& [slot, process] : table_.processes()) {
+    // Before the start, malloc's part of a process cannot be told from others.
+    if (!awaits_start() && !pauses_) {
+      process->sample_if_due(now_ns, table_.processes().size(), proc_reader_);
+    }
+    process->save_if_due(now_ns);
+  }
+  const bool is_check_due = now_ns >= next_check_ns_;
+  if (is_check_due) {
+    end_gone();
+    (pauses_ ? unrecorded_in_pauses_ : unrecorded_).collect(session_);
+    next_check_ns_ = now_ns + kCheckEveryNs;
+  }
+  if (is_check_due || was_woken) look_for_ends();
+  if (awaits_start()) start_if_due(now_ns);
+  if (!pauses_) note_bounds(now_ns);
+  sweep_if_due(now_ns);
+  if (options_.watcher && !pauses_ && gauge_.is_due(now_ns)) {
+    options_.watcher(gauge_.read(table_, now_ns));
+  }
+  const uint64_t longest_ns = pauses_ ? kMaxPauseSleepNs : kMaxSleepNs;
+  sleep_ns_ = events_ != before ? kMinSleepNs : std::min(2 * sleep_ns_, longest_ns);
+}
+
+// An interval that ended before what it records may be followed by another.
+bool Collector::may_pause() const {
+  const bool is_for_good = stop_ == RecordingEnd::kOfProgram || stop_ == RecordingEnd::kInterrupt;
+  return stop_ && !is_for_good && !is_interrupted_ && !is_over();
+}
+
+// Nothing comes onto the tapes behind the cut that this returns, and producers notice it. The cut
+// is first: between two calls that both come before it, none is missing.
+uint64_t Collector::end_interval() {
+  niceness_.raise();
+  const uint64_t cut = stamp_now(session_);
+  pauses_ = may_pause();
+  is_ending_ = true;
+  if (pauses_) {
+    session_.board().pause = Pause::kBetween;
+  } else {
+    others_.end();
+    session_.board().stopped = 1;
+  }
+  drops_rest_ = stop_ && is_full();
+  if (!drops_rest_) work_off(cut);
+  return cut;
+}
+
+void Collector::end_session() {
+  niceness_.raise();
+  others_.end();
+  session_.board().stopped = 1;
+  pools_.give_back_rings();
+}
+
+// The start is before the cut: whoever calls behind that is recorded, so what hands out a block
+// that is on a tape, and what gives it up, are both there.
+base::Status Collector::start_again() {
+  const uint64_t next = name_number_ + 1;
+  const uint64_t number =
+      options_.overwrites ? next : free_interval_number(options_.tape_path, next);
+  std::string path = interval_path(options_.tape_path, number);
+  if (options_.open_interval) {
+    HEAPTAPE_ASSIGN_OR_RETURN(base::OutputFile file, options_.open_interval(path));
+    table_.use_first_file(std::make_unique<base::OutputFile>(std::move(file)));
+  }
+  end_gone();
+  begin_ns_ = base::monotonic_ns();
+  session_.board().pause = Pause::kNone;
+  const uint64_t cut = stamp_now(session_);
+  table_.note_start(begin_ns_);
+  table_.adopt_claims();
+  first_process_ = table_.manifest().size();
+  table_.resume(path, target_pid_, cut);
+  handshakes_.name_tape(path);
+  tape_path_ = std::move(path);
+  name_number_ = number;
+  ++interval_;
+  pauses_ = false;
+  stop_.reset();
+  drops_rest_ = false;
+  events_ = 0;
+  copies_ = 0;
+  gauge_ = LiveGauge(begin_ns_);
+  return {};
+}
+
+// What is left up to `cut` when the program has ended, or the interval. Where a process goes on, a
+// resize may be under way whose old block is another thread's by now.
 void Collector::work_off(uint64_t cut) {
   pools_.look(kPoolPlaces);
   begin_rounds(cut);
+  for (const auto& [slot, process] : table_.processes()) process->merge().end_at(cut);
   const auto left = static_cast<double>(backlog_.bytes());
-  const auto is_held_up = [](const auto& entry) { return entry.second->is_held_up(); };
+  const auto must_wait = [](const auto& entry) {
+    const RecordedProcess& process = *entry.second;
+    return process.is_held_up() || (process.merge().has_rounds() && !process.is_gone());
+  };
   for (;;) {
     const bool has_more = work();
     take_requests();
     answer_requests();
     drops_rest_ = is_full();
     if (drops_rest_) return;
-    if (!has_more && std::ranges::none_of(table_.processes(), is_held_up)) return;
+    if (!has_more && std::ranges::none_of(table_.processes(), must_wait)) return;
     if (options_.rest_watcher) {
       options_.rest_watcher(1 - std::min(1.0, static_cast<double>(backlog_.bytes()) / left));
     }
-    if (!has_more) sleep_until_needed();
+    if (has_more) continue;
+    sleep_until_needed();
+    is_woken_ = 0;
+    for (const auto& [slot, process] : table_.processes()) {
+      if (process->merge().has_rounds()) process->begin_round(cut, base::monotonic_ns());
+    }
   }
 }
 
@@ -168,7 +267,7 @@ void Collector::begin_rounds(uint64_t cut) {
     request.now_ns = round_ns_;
     if (request.verb != ControlVerb::kFlush || !options_.keep_last) continue;
     if (!is_of_this_recording(request)) continue;
-    if (!std::exchange(copies, true)) copies_ = free_copy_number(options_.tape_path, copies_ + 1);
+    if (!std::exchange(copies, true)) copies_ = free_copy_number(tape_path_, copies_ + 1);
     request.number = copies_;
   }
 }
@@ -180,8 +279,9 @@ bool Collector::work() {
     events_ += process->tape().encoder().events();
   }
   bool has_more = false;
+  const uint64_t most = pauses_ && !is_ending_ ? UINT64_MAX : options_.bounds.calls;
   for (const auto& [slot, process] : table_.processes()) {
-    const uint64_t left = options_.bounds.calls - std::min(options_.bounds.calls, events_);
+    const uint64_t left = most - std::min(most, events_);
     if (left == 0) return false;
     const uint64_t before = process->tape().encoder().events();
     has_more |= process->work(std::min(kSliceCalls, left));
@@ -216,7 +316,10 @@ bool Collector::answer(ControlRequest& request) {
     reply(request, ControlOutcome::kUnknownTarget, {});
     return true;
   }
-  if (request.verb == ControlVerb::kStart) {
+  if (pauses_ && !is_ending_) {
+    answer_in_pause(request);
+  } else if (request.verb == ControlVerb::kStart) {
+    if (is_ending_) return false;
     const bool is_new = awaits_start();
     if (is_new) start(request.now_ns);
     reply(request, is_new ? ControlOutcome::kDone : ControlOutcome::kNothingToDo, totals());
@@ -243,31 +346,50 @@ bool Collector::answer(ControlRequest& request) {
   return true;
 }
 
-// Those that the end of the recording does, or did.
+void Collector::answer_in_pause(const ControlRequest& request) {
+  if (request.verb == ControlVerb::kStart) {
+    const bool is_done = start_again().ok();
+    const schema::Mark number{name_number_, 0, {}};
+    reply(request, is_done ? ControlOutcome::kDone : ControlOutcome::kFailed, totals(), &number);
+  } else {
+    const bool is_end = request.verb == ControlVerb::kEnd;  // all files are there
+    reply(request, is_end ? ControlOutcome::kDone : ControlOutcome::kNothingToDo, totals());
+  }
+}
+
+// Those that the end of the interval does, or did. The others may be for the next one.
 void Collector::answer_rest(ControlOutcome outcome) {
   take_requests();
-  for (ControlRequest& request : requests_) {
+  std::erase_if(requests_, [&](ControlRequest& request) {
     const auto is_its = [&request](const auto& process) { return process.pid == request.pid; };
     const bool is_ours =
         request.is_of_this_recording || std::ranges::any_of(table_.manifest(), is_its);
     const bool is_too_late =
         request.verb == ControlVerb::kMark || request.verb == ControlVerb::kStart;
-    if (!is_ours || is_too_late) continue;
+    if (!is_ours || is_too_late) return !pauses_;
     if (is_stop(request)) {
       stops_.push_back(std::move(request));
     } else {
       reply(request, outcome, totals());
     }
-  }
-  requests_.clear();
+    return true;
+  });
 }
 
 RecordingTotals Collector::totals() const {
+  if (pauses_ && !is_ending_) return last_totals_;
   ProcessTotals sum = table_.ended();
-  for (const auto& [slot, process] : table_.processes()) sum.add(process->totals());
+  size_t processes = 0;
+  for (const auto& [slot, process] : table_.processes()) {
+    sum.add(process->totals());
+    processes += process->is_on_tape() ? 1 : 0;
+  }
   return {.time_ns = base::monotonic_ns() - begin_ns_,
-          .awaits_start = awaits_start() ? uint64_t{1} : uint64_t{0},
-          .processes = table_.processes().size(),
+          .state = awaits_start() ? RecordingState::kAwaitsStart
+                   : pauses_      ? RecordingState::kStopped
+                                  : RecordingState::kRecording,
+          .interval = interval_,
+          .processes = processes,
           .ended_processes = table_.ended().processes,
           .calls = awaits_start() ? table_.unseen_calls() : sum.calls,
           .lost = sum.troubles.lost,
@@ -279,7 +401,7 @@ RecordingTotals Collector::totals() const {
 void Collector::start(uint64_t now_ns) {
   begin_ns_ = now_ns;
   table_.note_start(now_ns);
-  session_.board().awaits_start = 0;
+  session_.board().pause = Pause::kNone;
 }
 
 void Collector::start_if_due(uint64_t now_ns) {
@@ -309,7 +431,7 @@ void Collector::request_flush() {
   const auto is_ours = [](const ControlRequest& request) { return !request.connection; };
   if (std::ranges::any_of(requests_, is_ours)) return;
   is_flush_wanted_ = false;
-  if (awaits_start()) return;
+  if (awaits_start() || pauses_) return;
   requests_.push_back({{}, ControlVerb::kFlush, 0, true});
 }
 
@@ -415,12 +537,13 @@ void Collector::sleep_until_needed() {
 
 void Collector::finish_all(uint64_t cut) {
   if (!drops_rest_) table_.adopt_claims();
-  while (!table_.processes().empty()) {
-    const auto& [slot, process] = *table_.processes().begin();
-    finish_process(slot, *process, cut);
-  }
+  std::vector<SlotId> slots;
+  for (const auto& [slot, process] : table_.processes()) slots.push_back(slot);
+  if (pauses_) table_.pause();
+  for (const SlotId slot : slots) finish_process(slot, *table_.processes().at(slot), cut);
   unrecorded_.collect(session_);
   table_.wait_for_tapes();
+  for (const auto& [slot, process] : table_.processes()) process->merge().trim_rings();
 }
 
 // Where a bound drops the rest, a process that has calls left is left like one that runs on: its
@@ -431,8 +554,10 @@ void Collector::finish_process(SlotId slot, const RecordedProcess& process, uint
   const bool is_ended_target = end_ && is_target && !is_ending;
   const bool has_ended = is_ended_target || process.was_replaced() || process.is_gone();
   if (!has_ended && !is_ending) still_running_.push_back(process.traits().identity);
+  const uint64_t last = drops_rest_ ? ProcessTable::kNothingMore : cut;
   if (!has_ended || (drops_rest_ && process.merge().has_rounds())) {
-    table_.leave(slot, drops_rest_ ? ProcessTable::kNothingMore : cut,
+    if (pauses_) return table_.leave_tape(slot, last);
+    table_.leave(slot, last,
                  is_ending ? schema::EndReason::kExited : schema::EndReason::kRecordingStopped);
   } else if (process.was_replaced()) {
     table_.end(slot, schema::EndReason::kReplaced, 0);

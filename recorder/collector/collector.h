@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/output_file.h"
+#include "base/result.h"
 #include "recorder/collector/backlog.h"
 #include "recorder/collector/control_request.h"
 #include "recorder/collector/inner_allocators.h"
@@ -37,8 +39,8 @@ struct StartAfter {
   bool operator==(const StartAfter&) const = default;
 };
 
-// Where a recording ends though its program goes on. They hold for all tapes together; what is left
-// in the rings of a process that ends just then comes on top.
+// Where an interval of a recording ends though its program goes on. They hold for all of its tapes
+// together; what is left in the rings of a process that ends just then comes on top.
 struct RecordingBounds {
   uint64_t duration_ns = UINT64_MAX;  // since its start
   uint64_t calls = UINT64_MAX;        // some of a batch more may be on the tapes
@@ -80,26 +82,31 @@ struct CollectorOptions {
   // Called in the collector's thread when the target has been waited for: its pid may be reused.
   std::function<void()> on_target_end = {};
   std::unique_ptr<base::OutputFile> first_file = {};  // empty, at tape_path; null: none is made yet
+  bool overwrites = false;                            // tapes of earlier intervals of that name
+  // Makes such a file for another interval, in the collector's thread. After an error, which it has
+  // reported, there is none. Missing: nothing is tried.
+  std::function<base::Result<base::OutputFile>(const std::string& path)> open_interval = {};
 };
 
-// The outcome of a recording.
+// The outcome of a recording, or of an interval of it.
 struct Recording {
-  Target target;
+  std::string tape_path;                        // of the first process
   std::optional<TargetEnd> target_end;          // nothing: it runs on
   RecordingEnd end = RecordingEnd::kOfProgram;  // a bound may also end what an ended program left
-  schema::Manifest manifest;                    // the first process first
+  schema::Manifest manifest;                    // the first process first, of all intervals
+  size_t first_process = 0;                     // there, of this one
   std::vector<std::string> failures;  // one sentence each: what is not on the tapes, and why
   RingMerge::StackCounts stack_counts;
   std::vector<ProcessIdentity> still_running;  // whose calls from now on are on no tape
   std::vector<ControlRequest> stops;           // for tell_stopped(), with what they are told
   ControlOutcome stop_outcome = ControlOutcome::kDone;
   RecordingTotals totals;
-  bool is_interrupted = false;  // a signal asked for the end, perhaps after it
   bool has_started = true;
   uint64_t copies = 0;  // the number of the last flush of the last calls: copy_path()
+  bool pauses = false;  // another interval may follow
 };
 
-// Answers those who asked for the end of the recording: all its files are there now.
+// Answers those who asked for its end: all files are there now.
 void tell_stopped(const Recording& recording);
 
 // Guarantees:
@@ -108,6 +115,7 @@ void tell_stopped(const Recording& recording);
 //   until a new process or thread is known.
 // - A recording that ends before its program holds all calls up to that moment, unless a bound on
 //   calls or bytes ended it. The program then runs on as if it were not recorded.
+// - Another interval has all calls that begin after the start, and none that ended before.
 // One thread, which made the session's memory; only wake(), interrupt() and flush() are for others.
 class Collector {
  public:
@@ -118,6 +126,7 @@ class Collector {
         options_(std::move(options)),
         backlog_(options_.backlog_bytes),
         table_(backlog_, pools_, handshakes, options_.tape_path),
+        tape_path_(options_.tape_path),
         proc_reader_(
             [code = handshakes.code()](uint32_t pid, WithPages with_pages) {
               return read_proc_texts(pid, code, with_pages);
@@ -149,6 +158,10 @@ class Collector {
   // Runs until the target has ended, or the recording is to end, then finishes every tape, also of
   // processes that go on. Once.
   Recording run(const Target& target);
+  // After an interval that pauses: waits until somebody asks for another, and records it. Nothing
+  // if everything that was to be recorded ends first, or a signal ends the wait.
+  std::optional<Recording> run_again();
+  const std::optional<TargetEnd>& target_end() const { return end_; }
 
   // Wakes run() if it sleeps: the target may have ended, or a request may wait. Any thread.
   void wake();
@@ -159,19 +172,26 @@ class Collector {
   void flush();
 
  private:
+  Recording run_interval();
+  void go_round();
   void begin_rounds(uint64_t cut);
   bool work();
   void work_off(uint64_t cut);
   void take_requests();
   void answer_requests();
   bool answer(ControlRequest& request);
+  void answer_in_pause(const ControlRequest& request);
   void answer_rest(ControlOutcome outcome);
   bool is_of_this_recording(const ControlRequest& request);
   void request_flush();
   RecordingTotals totals() const;
-  bool awaits_start() const { return session_.board().awaits_start.load() != 0; }
+  bool awaits_start() const { return session_.board().pause.load() == Pause::kBeforeStart; }
   void start(uint64_t now_ns);
   void start_if_due(uint64_t now_ns);
+  base::Status start_again();
+  bool may_pause() const;
+  uint64_t end_interval();
+  void end_session();
   void look_for_ends();
   void note_bounds(uint64_t now_ns);
   bool is_over() const;
@@ -197,7 +217,15 @@ class Collector {
   std::vector<ProcessIdentity> still_running_;
   std::optional<TargetEnd> end_;      // nothing: the target runs
   std::optional<RecordingEnd> stop_;  // nothing: the recording goes on
+  bool is_ending_ = false;            // its tapes are being finished
+  bool pauses_ = false;               // until the next interval
+  std::string tape_path_;             // of the first process of the interval
+  size_t first_process_ = 0;          // of the interval, in the manifest
+  uint32_t interval_ = 1;
+  uint64_t name_number_ = 1;     // interval_path() of the last interval
+  RecordingTotals last_totals_;  // of the last interval that has ended
   UnrecordedList unrecorded_;
+  UnrecordedList unrecorded_in_pauses_;
   InnerAllocators inner_;
   OtherProcessors others_;
   ProcReader proc_reader_;  // after inner_ and others_, which it uses
@@ -218,6 +246,7 @@ class Collector {
   uint64_t next_check_ns_ = 0;
   uint64_t next_sweep_ns_ = 0;
   uint64_t sleep_ns_ = base::kMillisecondNs;  // at most, the next time
+  bool has_work_ = false;                     // work() left some
   Niceness niceness_;
   RingWatch watch_;  // after all that wake() uses
 };

@@ -45,6 +45,7 @@ Result<std::set<std::string>> list_sessions(const std::string& prefix) {
 // The target of an order, and whose recorder may have it.
 struct FoundTarget {
   ControlTarget target;
+  std::string name;          // as it was given
   std::string words;         // "process 17", "'run.tape'"
   std::optional<uid_t> uid;  // nothing: it is not there
 };
@@ -58,12 +59,14 @@ FoundTarget find_target(const ControlOrder& order) {
   FoundTarget found;
   struct stat file{};
   if (order.pid != 0) {
-    found.words = "process " + std::to_string(order.pid);
+    found.name = std::to_string(order.pid);
+    found.words = "process " + found.name;
     found.target.pid = order.pid;
     const bool is_there = stat(("/proc/" + std::to_string(order.pid)).c_str(), &file) == 0;
     if (is_there) found.uid = file.st_uid;
     return found;
   }
+  found.name = order.tape;
   found.words = base::quoted(order.tape);
   std::string path = order.tape;
   if (path.ends_with(kManifest)) path.resize(path.size() - std::strlen(kManifest));
@@ -167,7 +170,11 @@ Result<ControlReply> request_control(const ControlOrder& order, int patience_ms,
     if (const auto reply = wait_for_reply(asked, deadline_ns, has_lost_one)) {
       if (reply->outcome == ControlOutcome::kDone) return *reply;
       if (reply->outcome == ControlOutcome::kNothingToDo) {
-        return Error::usage("the recording of " + target.words + " has begun already");
+        const bool is_stopped = reply->totals.state == RecordingState::kStopped;
+        return Error::usage("the recording of " + target.words +
+                            (is_stopped ? " is stopped already: to go on, type `heaptape ctl " +
+                                              target.name + " start`"
+                                        : " has begun already"));
       }
       return Error::target("the recorder of " + target.words +
                            " could not write its tapes: its standard error says why");
@@ -186,7 +193,8 @@ Result<ControlReply> request_control(const ControlOrder& order, int patience_ms,
         target.words + ": try again if it is still running");
   }
   if (order.pid == 0) {
-    return Error::usage("none of your recorders is recording to " + target.words);
+    return Error::usage("none of your recorders is recording to " + target.words +
+                        ": the recording is over");
   }
   return Error::usage("none of your recorders is recording " + target.words +
                       ": give the pid, as its recorder sees it, of a program that "

@@ -195,13 +195,20 @@ void HandshakeServer::give_pools(int connection, const PoolRequest& request, Poo
   for (const auto& spare : spares) pools.take_back(*spare);
 }
 
-bool HandshakeServer::is_of_this_tape(const ControlTarget& target) const {
-  if (target.pid != 0 || tape_path_.empty()) return false;
-  struct stat file{};
-  // Finished, if its process has ended or executed another program.
-  const bool is_there =
-      stat((tape_path_ + ".partial").c_str(), &file) == 0 || stat(tape_path_.c_str(), &file) == 0;
-  return is_there && file.st_dev == target.device && file.st_ino == target.inode;
+void HandshakeServer::name_tape(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  tape_paths_.push_back(path);
+}
+
+// Requires the mutex.
+bool HandshakeServer::is_of_these_tapes(const ControlTarget& target) const {
+  return target.pid == 0 && std::ranges::any_of(tape_paths_, [&](const std::string& path) {
+           struct stat file{};
+           // Finished, if its process has ended or executed another program.
+           const bool is_there =
+               stat((path + ".partial").c_str(), &file) == 0 || stat(path.c_str(), &file) == 0;
+           return is_there && file.st_dev == target.device && file.st_ino == target.inode;
+         });
 }
 
 void HandshakeServer::note_request(Client client, const ControlMessage& message) {
@@ -217,8 +224,8 @@ void HandshakeServer::note_request(Client client, const ControlMessage& message)
   const std::string_view name(message.name, message.name_bytes);
   if (message.verb == ControlVerb::kMark && !schema::is_mark_name(name)) return;
   const bool shares_pids = pid == message.client_pid;
-  const bool is_of_this = is_of_this_tape(message.target);
   const std::lock_guard lock(mutex_);
+  const bool is_of_this = is_of_these_tapes(message.target);
   if (requests_.size() >= kMaxRequestsWaiting) return;
   requests_.push_back({std::move(client.connection), message.verb,
                        shares_pids ? message.target.pid : 0, is_of_this, std::string(name)});

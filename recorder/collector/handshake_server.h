@@ -48,8 +48,8 @@ class HandshakeServer {
   // The value of HEAPTAPE_SESSION for the processes to record.
   const std::string& session_value() const { return session_value_; }
 
-  // Requests may name the recording by this tape, while it is written. Before serve().
-  void name_tape(const std::string& path) { tape_path_ = path; }
+  // Requests may also name the recording by this tape. Any thread.
+  void name_tape(const std::string& path);
 
   // Appends what to poll.
   void add_waits(std::vector<pollfd>& waits) const;
@@ -90,7 +90,7 @@ class HandshakeServer {
   void hear(Client client, const SessionFiles& files);
   bool may_join(const Hello& hello);
   void note_request(Client client, const ControlMessage& message);
-  bool is_of_this_tape(const ControlTarget& target) const;
+  bool is_of_these_tapes(const ControlTarget& target) const;
   void answer(int connection, const Hello& hello, const SessionFiles& files);
   bool knows_token(const char (&token)[kTokenDigits]) const;
   void give_pools(int connection, const PoolRequest& request, Pools& pools) const;
@@ -100,12 +100,12 @@ class HandshakeServer {
   const std::string session_value_;
   const std::string token_;
   CodeTables* const code_;
-  std::string tape_path_;
   LibraryFacts libraries_;
   std::deque<Client> clients_;  // the oldest first
   mutable std::mutex mutex_;
   std::map<IdentityKey, std::deque<ProcessIdentity>> identities_;  // guarded by mutex_
   std::vector<ControlRequest> requests_;                           // guarded by mutex_
+  std::vector<std::string> tape_paths_;                            // guarded by mutex_
   uint64_t given_up_ = 0;                                          // guarded by mutex_
   uint64_t of_other_builds_ = 0;                                   // guarded by mutex_
   uint64_t distrusting_ = 0;                                       // guarded by mutex_

@@ -122,20 +122,24 @@ void ProcessTable::bequeath(RecordedProcess& parent, RecordedProcess& child, uin
   child.inherit(parent);
   const RecordedProcess::Traits& traits = parent.traits();
   child.tape().add_inheritance(
-      inheritance(traits.tape_path, traits.start_unix_ns, parent.merge().find_fork(fork)));
+      inheritance(traits.tape_path, traits.header.start_unix_ns, parent.merge().find_fork(fork)));
 }
 
 void ProcessTable::leave_estate(const RecordedProcess& process) {
-  if (process.merge().forks().empty()) return;
+  if (process.merge().forks().empty() || !process.is_on_tape()) return;
   if (estates_.size() == kMostEstates) estates_.pop_front();
   const RecordedProcess::Traits& traits = process.traits();
-  estates_.push_back({traits.serial, traits.tape_path, traits.start_unix_ns,
+  estates_.push_back({traits.serial, traits.tape_path, traits.header.start_unix_ns,
                       process.merge().forks(), process.regions()});
 }
 
 void ProcessTable::inherit_estate(RecordedProcess& child, uint64_t parent_serial,
                                   uint32_t fork) const {
-  const auto estate = std::ranges::find(estates_, parent_serial, &Estate::serial);
+  // A parent leaves one for each interval of the recording.
+  const auto is_its = [&](const Estate& estate) {
+    return estate.serial == parent_serial && RingMerge::find(estate.forks, fork) != nullptr;
+  };
+  const auto estate = std::ranges::find_if(estates_, is_its);
   if (estate == estates_.end()) {
     child.tape().add_inheritance({});
     return;
@@ -254,17 +258,12 @@ void ProcessTable::adopt_process(const Claim& claim) {
   if (!forked && has_pid) end_replaced(claim.pid);
   RecordedProcess::Traits traits;
   traits.identity = identify(claim);
-  traits.tape_path = names_.next(traits.identity);
+  traits.header = make_header(claim, traits.identity);
   traits.serial = claim.serial;
   traits.pid_is_ours = has_pid;
-  traits.manifest_index = manifest_.size();
   traits.is_glibc = claim.recorded_allocator.family == "glibc";
-  if (!traits.identity.perf_maps.empty()) {
-    traits.code_names = std::make_shared<CodeNames>(traits.identity.perf_maps);
-  }
-  traits.start_unix_ns = base::clock_ns(CLOCK_REALTIME);
   if (const auto& keep = writers_.kept()) traits.save_after_ns = keep->time_ns / kChunksPerTime;
-  auto tape = create_tape(claim, traits);
+  auto tape = create_tape(traits);
   const auto with_stacks =
       handshakes_.code() != nullptr ? RingMerge::WithStacks::kYes : RingMerge::WithStacks::kNo;
   const SessionView& view = pool_of(claim.slot).view();
@@ -278,7 +277,6 @@ void ProcessTable::adopt_process(const Claim& claim) {
         {claim.slot, claim.fork, parent->traits().serial, parent->merge().rounds_begun() + 1});
   }
   merge->note_code(traits.identity.code.mappings);
-  manifest_.emplace_back();
   slot_of_serial_.emplace(traits.serial, claim.slot);
   if (traits.pid_is_ours) slot_of_pid_.insert_or_assign(claim.pid, claim.slot);
   auto process = std::make_unique<RecordedProcess>(std::move(tape), std::move(merge),
@@ -338,9 +336,8 @@ void ProcessTable::end_replaced(uint32_t pid) {
   if (found != slot_of_pid_.end()) end(found->second, schema::EndReason::kReplaced, 0);
 }
 
-std::unique_ptr<TapeStream> ProcessTable::create_tape(const Claim& claim,
-                                                      const RecordedProcess::Traits& traits) {
-  const ProcessIdentity& identity = traits.identity;
+schema::TapeHeader ProcessTable::make_header(const Claim& claim,
+                                             const ProcessIdentity& identity) const {
   schema::TapeHeader header;
   header.writer = std::string("heaptape ") + base::kVersion;
   header.command_line = identity.command_line;
@@ -351,14 +348,27 @@ std::unique_ptr<TapeStream> ProcessTable::create_tape(const Claim& claim,
   header.pid = identity.pid;
   header.parent_pid = identity.parent_pid;
   header.page_bytes = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));
-  header.start_unix_ns = traits.start_unix_ns;
+  header.start_unix_ns = base::clock_ns(CLOCK_REALTIME);
   header.initial_break = claim.initial_break;
   header.clock = pools_.session().board().clock == Clock::kTsc ? schema::StampClock::kTsc
                                                                : schema::StampClock::kCounter;
   header.stacks = stack_recording(pools_.session().board());
-  auto tape = std::make_unique<TapeStream>(writers_, traits.tape_path, std::move(header));
-  // The file of the whole recording keeps another recording off its name.
-  if (manifest_.empty()) tape->open(std::move(first_file_));
+  return header;
+}
+
+// Where the recording pauses, one that drops all.
+std::unique_ptr<TapeStream> ProcessTable::create_tape(RecordedProcess::Traits& traits) {
+  traits.tape_path = pauses_ ? "" : names_.next(traits.identity);
+  traits.manifest_index = manifest_.size();
+  traits.code_names.reset();
+  if (pauses_) return std::make_unique<TapeStream>(writers_);
+  if (!traits.identity.perf_maps.empty()) {
+    traits.code_names = std::make_shared<CodeNames>(traits.identity.perf_maps);
+  }
+  auto tape = std::make_unique<TapeStream>(writers_, traits.tape_path, traits.header);
+  // The file keeps another recording off the name of the whole one.
+  if (manifest_.empty() || first_file_ != nullptr) tape->open(std::move(first_file_));
+  manifest_.emplace_back();
   return tape;
 }
 
@@ -380,16 +390,58 @@ void ProcessTable::end(SlotId slot, schema::EndReason reason, int32_t status) {
 }
 
 void ProcessTable::leave(SlotId slot, uint64_t cut, schema::EndReason reason) {
+  finish_tape(slot, cut, reason);
+  forget(slot);
+}
+
+void ProcessTable::leave_tape(SlotId slot, uint64_t cut) {
+  finish_tape(slot, cut, schema::EndReason::kRecordingStopped);
+  change_tape(slot, cut);
+}
+
+void ProcessTable::resume(const std::string& tape_path, uint32_t first_pid, uint64_t cut) {
+  std::vector<SlotId> slots;
+  for (const auto& [slot, process] : processes_) slots.push_back(slot);
+  std::ranges::stable_sort(slots, {}, [&](SlotId slot) {
+    const RecordedProcess& process = *processes_.at(slot);
+    return std::pair(!process.is(first_pid), process.traits().serial);
+  });
+  for (const SlotId slot : slots) {
+    finish_tape(slot, cut, schema::EndReason::kRecordingStopped);  // which is none
+  }
+  pauses_ = false;
+  names_ = TapeNames(tape_path);
+  ended_ = {};
+  written_before_ = writers_.written();
+  for (const SlotId slot : slots) change_tape(slot, cut);
+}
+
+void ProcessTable::change_tape(SlotId slot, uint64_t cut) {
+  std::unique_ptr<RecordedProcess>& process = processes_.at(slot);
+  std::vector<uint32_t>& owners = owners_in(pool_of(slot), 0);
+  for (const uint32_t ring : process->merge().free_dead_rings()) owners[ring] = kNobody;
+  RecordedProcess::Traits traits = process->traits();
+  auto tape = create_tape(traits);
+  process = std::make_unique<RecordedProcess>(std::move(*process), std::move(tape),
+                                              std::move(traits), cut);
+}
+
+WrittenSoFar ProcessTable::written() const {
+  const WrittenSoFar all = writers_.written();
+  return {all.bytes - written_before_.bytes, all.calls - written_before_.calls};
+}
+
+void ProcessTable::finish_tape(SlotId slot, uint64_t cut, schema::EndReason reason) {
   RecordedProcess& process = *processes_.at(slot);
   if (cut != kNothingMore) {
-    process.merge().drain(cut, base::monotonic_ns());
+    // Not again: a call of the last moment might need one that is yet to be logged.
+    if (!process.merge().has_begun(cut)) process.merge().drain(cut, base::monotonic_ns());
     process.merge().finish_rounds();
   }
   settle_last_moment(slot);
   if (!heirs_.empty()) settle_heirs(process.traits().serial);
   leave_estate(process);
   finish(process, reason, -1);
-  forget(slot);
 }
 
 void ProcessTable::forget(SlotId slot) {
@@ -422,6 +474,7 @@ void ProcessTable::leave_empty_pools() {
 }
 
 void ProcessTable::finish(RecordedProcess& process, schema::EndReason reason, int32_t status) {
+  if (!process.is_on_tape()) return;
   process.merge().finish_times();
   schema::TapeSummary summary = process.summary(start_ns_);
   summary.end_reason = reason;

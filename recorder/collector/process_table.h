@@ -62,6 +62,18 @@ class ProcessTable {
   void leave(SlotId slot, uint64_t cut,
              schema::EndReason reason = schema::EndReason::kRecordingStopped);
 
+  // The recording pauses: processes that come from now on are on no tape, nor is what comes of a
+  // process behind leave_tape(), which does to its tape what leave() does.
+  void pause() {
+    pauses_ = true;
+    writers_.drop_spares();
+  }
+  void leave_tape(SlotId slot, uint64_t cut);
+  // Another interval of the recording: each process has a new tape, with what comes behind `cut`.
+  // That of the process `first_pid`, or of the first that there is, is at `tape_path`. What is
+  // counted for all processes begins anew.
+  void resume(const std::string& tape_path, uint32_t first_pid, uint64_t cut);
+
   // The slots of processes that are dead and have no rounds left. Those may yet show a thread that
   // nobody knew of: they are told to join anew.
   std::vector<SlotId> find_gone();
@@ -77,7 +89,7 @@ class ProcessTable {
   // By its pid among ours; or null.
   RecordedProcess* find_pid(uint32_t pid);
 
-  // The first tape goes into this empty file, which holds its name; none: it makes one.
+  // The next tape goes into this empty file, which holds its name; none: it makes one.
   void use_first_file(std::unique_ptr<base::OutputFile> file) { first_file_ = std::move(file); }
   // The recording awaits its start; it has one. Processes of before are on tapes only since then.
   static constexpr uint64_t kNotStarted = UINT64_MAX;
@@ -97,7 +109,7 @@ class ProcessTable {
   const ProcessTotals& ended() const { return ended_; }
   // As TapeWriters has them.
   std::vector<pthread_t> writer_threads() { return writers_.threads(); }
-  WrittenSoFar written() const { return writers_.written(); }
+  WrittenSoFar written() const;
 
   // Waits until every finished tape is in its file, and completes manifest() and failures().
   void wait_for_tapes();
@@ -145,8 +157,10 @@ class ProcessTable {
   void leave_estate(const RecordedProcess& process);
   void inherit_estate(RecordedProcess& child, uint64_t parent_serial, uint32_t fork) const;
   ProcessIdentity identify(const Claim& claim);
-  std::unique_ptr<TapeStream> create_tape(const Claim& claim,
-                                          const RecordedProcess::Traits& traits);
+  schema::TapeHeader make_header(const Claim& claim, const ProcessIdentity& identity) const;
+  std::unique_ptr<TapeStream> create_tape(RecordedProcess::Traits& traits);
+  void finish_tape(SlotId slot, uint64_t cut, schema::EndReason reason);
+  void change_tape(SlotId slot, uint64_t cut);
   RecordedProcess* find_serial(uint64_t serial);
   bool may_have_pid(const Claim& claim);
   void end_replaced(uint32_t pid);
@@ -176,6 +190,8 @@ class ProcessTable {
   std::vector<Heir> heirs_;
   std::deque<Estate> estates_;  // the last ones
   std::unique_ptr<base::OutputFile> first_file_;
+  bool pauses_ = false;
+  WrittenSoFar written_before_;  // in earlier intervals
   bool counts_sizes_ = false;
   bool has_ended_ = false;  // a process, since the pools were looked through
   ProcessTotals ended_;

@@ -65,7 +65,22 @@ RecordedProcess::RecordedProcess(std::unique_ptr<TapeStream> tape, std::unique_p
   if (pidfd_ && base::is_among_last(pidfd_.get(), kDescriptorsForTape)) pidfd_.reset();
 }
 
+RecordedProcess::RecordedProcess(RecordedProcess&& before, std::unique_ptr<TapeStream> tape,
+                                 Traits traits, uint64_t cut)
+    : tape_(std::move(tape)),
+      merge_(std::make_unique<RingMerge>(std::move(*before.merge_), tape_->encoder(), cut)),
+      slot_(before.slot_),
+      traits_(std::move(traits)),
+      begin_ns_(before.begin_ns_),
+      pidfd_(std::move(before.pidfd_)),
+      was_gone_(before.was_gone_),
+      code_wanted_(UINT32_MAX),
+      title_(std::move(before.title_)) {
+  inherit(std::move(before.regions_));
+}
+
 ProcessTotals RecordedProcess::totals() const {
+  if (!is_on_tape()) return {};
   return {1, tape_->encoder().events(), merge_->troubles()};
 }
 

@@ -34,11 +34,11 @@ class RecordedProcess {
 
   struct Traits {
     ProcessIdentity identity;
-    std::string tape_path;
-    uint64_t start_unix_ns = 0;  // TapeHeader
-    uint64_t serial = 0;         // ProcessSlot::serial
-    bool is_glibc = false;       // glibc serves its malloc
-    bool pid_is_ours = true;     // identity.pid names it in our pid namespace, too
+    std::string tape_path;  // empty, like manifest_index and code_names, if it is on no tape
+    schema::TapeHeader header;
+    uint64_t serial = 0;      // ProcessSlot::serial
+    bool is_glibc = false;    // glibc serves its malloc
+    bool pid_is_ours = true;  // identity.pid names it in our pid namespace, too
     size_t manifest_index = 0;
     uint64_t save_after_ns = kSaveAfterNs;  // save_if_due() hands over what is older
     std::shared_ptr<CodeNames> code_names;  // null where no stacks are recorded
@@ -47,12 +47,16 @@ class RecordedProcess {
   // `merge` reads the rings of the process in `slot` and writes to `tape`.
   RecordedProcess(std::unique_ptr<TapeStream> tape, std::unique_ptr<RingMerge> merge,
                   ProcessSlot& slot, Traits traits, uint64_t begin_ns);
+  // The process goes on at `cut`, on another tape.
+  RecordedProcess(RecordedProcess&& before, std::unique_ptr<TapeStream> tape, Traits traits,
+                  uint64_t cut);
 
   RingMerge& merge() { return *merge_; }
   const RingMerge& merge() const { return *merge_; }
   TapeStream& tape() { return *tape_; }
   const TapeStream& tape() const { return *tape_; }
   const Traits& traits() const { return traits_; }
+  bool is_on_tape() const { return !tape_->drops_all(); }
 
   // base::monotonic_ns() of the beginning of its tape.
   uint64_t begin_ns() const { return begin_ns_; }

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <functional>
 #include <latch>
+#include <map>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -61,6 +62,14 @@ Result<base::OutputFile> check_output(const std::string& path, const std::string
                             base::OutputFile::create(path, base::OutputFile::IfAbandoned::kKeep));
   HEAPTAPE_RETURN_IF_ERROR(probe.reserve(kLeastTapeBytes));
   return probe;
+}
+
+// The same of a name that is free.
+Result<base::OutputFile> open_interval(const std::string& path) {
+  HEAPTAPE_ASSIGN_OR_RETURN(base::OutputFile file,
+                            base::OutputFile::create(path, base::OutputFile::IfAbandoned::kRemove));
+  HEAPTAPE_RETURN_IF_ERROR(file.reserve(kLeastTapeBytes));
+  return file;
 }
 
 // The empty partial file that check_output() leaves: until the first process has its tape, which
@@ -122,11 +131,16 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// A sentence for each reason why processes are neither on a tape nor in the manifest.
+// Processes that are neither on a tape nor in the manifest, by the reason.
+using UnrecordedProcesses = std::map<std::string, uint64_t>;
+
+// Adds a sentence for each reason that has more of them than were `told` before.
 void note_unrecorded_processes(const Pools& pools, const HandshakeServer& server,
-                               std::vector<std::string>& failures) {
-  const auto note = [&failures](uint64_t processes, const std::string& reason) {
-    if (processes == 0) return;
+                               UnrecordedProcesses& told, std::vector<std::string>& failures) {
+  const auto note = [&](uint64_t all, const std::string& reason) {
+    const uint64_t before = std::exchange(told[reason], all);
+    if (all <= before) return;
+    const uint64_t processes = all - before;
     failures.push_back(
         (processes == 1 ? "1 process was" : std::to_string(processes) + " processes were") +
         " not recorded: " + reason);
@@ -153,7 +167,7 @@ Result<Target> start(const RecordOptions& options, const TargetEnvironment& envi
 
 }  // namespace
 
-Result<Recording> record(const RecordOptions& options, const RecorderSignals& signals) {
+Result<RecordingExit> record(const RecordOptions& options, const RecorderSignals& signals) {
   HEAPTAPE_ASSIGN_OR_RETURN(const std::string program, find_program(options.command[0]));
   HEAPTAPE_RETURN_IF_ERROR(check_recordable(program, options.command));
   HEAPTAPE_ASSIGN_OR_RETURN(const std::string preload_library, find_preload_library());
@@ -209,7 +223,14 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
                 [&] {
                   if (is_child) signal_target = 0;
                 },
-            .first_file = std::move(first_file)});
+            .first_file = std::move(first_file),
+            .overwrites = options.overwrites,
+            .open_interval =
+                [&options](const std::string& path) {
+                  auto file = open_interval(path);
+                  if (!file.ok() && options.on_error) options.on_error(file.error());
+                  return file;
+                }});
   } catch (const std::system_error& error) {
     return base::os_error("cannot start a thread", error.code().value());
   }
@@ -239,12 +260,18 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
                    [&collector] { collector.wake(); },
                    [&collector] { collector.interrupt(); },
                    [&collector] { collector.flush(); }});
-  Recording recording = collector.run(target);
+  UnrecordedProcesses told;
+  std::optional<Recording> last = collector.run(target);
+  while (last && last->pauses) {
+    note_unrecorded_processes(memory->pools(), *server, told, last->failures);
+    if (options.on_pause) options.on_pause(*last);
+    last = collector.run_again();
+  }
   services->finish();
-  recording.is_interrupted = collector.is_interrupted();  // also since run() returned
-  if (adopts) prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);  // for those that run on
-  note_unrecorded_processes(memory->pools(), *server, recording.failures);
-  return recording;
+  const bool is_interrupted = collector.is_interrupted();  // also since the last interval
+  if (adopts) prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);   // for those that run on
+  if (last) note_unrecorded_processes(memory->pools(), *server, told, last->failures);
+  return RecordingExit{std::move(last), collector.target_end(), is_interrupted};
 }
 
 }  // namespace heaptape::recorder

@@ -1,6 +1,7 @@
 // A whole recording: everything between the options of `heaptape record` and what it prints.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,16 +35,27 @@ struct RecordOptions {
   bool waits_for_all = false;          // for all descendants of the program, orphans included
   bool detaches_on_interrupt = false;  // SIGINT ends the recording, and is not the program's
   Background* background = nullptr;    // not null: the program is our parent; outlives record()
+  // Takes each interval that may be followed by another, when its tapes are complete, and says what
+  // keeps another from beginning.
+  std::function<void(const Recording&)> on_pause = {};
+  std::function<void(const Error&)> on_error = {};
 };
 
 inline TargetGroup target_group(const RecordOptions& options) {
   return options.detaches_on_interrupt ? TargetGroup::kOwn : TargetGroup::kOurs;
 }
 
-// Runs the command and records it until it has ended, or the recording is to end: then the program
-// runs on, and a child is for wait_for_target(), in target_group(). An error means that no tape was
-// written and that the program never ran: it cannot be recorded or executed, or the tape cannot be
-// written. Failures after its start are in the Recording.
-Result<Recording> record(const RecordOptions& options, const RecorderSignals& signals);
+// How a recording ended.
+struct RecordingExit {
+  std::optional<Recording> last;        // interval; nothing if on_pause() got that
+  std::optional<TargetEnd> target_end;  // nothing: it runs on
+  bool is_interrupted = false;          // a signal asked for the end, perhaps after it
+};
+
+// Runs the command and records it until it has ended, or a signal ends that: then the program, in
+// target_group(), runs on. An error means that no tape was written and that the program never ran:
+// it cannot be recorded or executed, or the tape cannot be written. Failures after its start are in
+// the Recording.
+Result<RecordingExit> record(const RecordOptions& options, const RecorderSignals& signals);
 
 }  // namespace heaptape::recorder

@@ -100,6 +100,11 @@ bool RingCursor::decode() {
           broken_ = true;
           continue;
         }
+        if (schema::op_info(record.op).kind == OpKind::kResize &&
+            is_of_another_tape(record.begin_stamp)) {
+          tail_ += record.words;
+          continue;
+        }
         // Records from before the process had a second thread carry no stamp and come first.
         order_ = std::max(order_, record.stamp);
         call_ = to_logged_call(record, thread_, call_.stack);
@@ -157,7 +162,10 @@ void RingCursor::take(CallBatch& batch, uint64_t last_order, uint32_t most) {
     batch.stacks[count] = 0;
     if (shape.has_more) [[unlikely]] {
       if (shape.alignment_at != 0) event.alignment = load_word(words + shape.alignment_at);
-      if (shape.old_address_at != 0) event.freed_address = load_word(words + shape.old_address_at);
+      if (shape.old_address_at != 0) {
+        if (is_stamped && is_of_another_tape(load_word(words + 2))) break;
+        event.freed_address = load_word(words + shape.old_address_at);
+      }
       const uint64_t stack = shape.stack_at != 0 ? load_word(words + shape.stack_at) : 0;
       if (event.freed_address >= base::kAddressLimit) break;
       if (!find_stack(stack, batch.stacks[count])) break;
@@ -228,6 +236,11 @@ void RingCursor::release() {
 bool RingCursor::trim_if_idle(uint64_t now_ns) {
   const std::scoped_lock lock(backlog_.mutex());
   return tap_.trim_if_idle(now_ns);
+}
+
+bool RingCursor::trim() {
+  const std::scoped_lock lock(backlog_.mutex());
+  return tap_.trim();
 }
 
 void RingCursor::free_ring() {

@@ -62,11 +62,12 @@ class RingCursor {
   void show_next();
   // Its owner was dead at the last round shown.
   bool is_dead() const { return dead_; }
-  // Once, when its owner is_dead() and all that it published is popped.
+  // Once, when its owner is_dead() and all that it published is popped; not of a thread that has
+  // nothing on the tape.
   bool comes_to_its_end() {
     if (!dead_ || end_noted_ || !(broken_ || drained())) return false;
     end_noted_ = true;
-    return true;
+    return tail_ != tape_begin_;
   }
 
   // The next call, or null when none is visible. Stays valid until pop().
@@ -115,8 +116,18 @@ class RingCursor {
     forsaken_at_ = copied_;
   }
 
-  // As RingTap has it.
+  // What is popped from now on goes onto another tape, on which the thread has this number, but
+  // for resizes that began up to `cut`: the blocks that they gave up are others' on that tape.
+  void change_tape(uint32_t thread, uint64_t cut) {
+    thread_ = thread;
+    tape_cut_ = cut;
+    has_call_ = false;  // it has the old number
+    tape_begin_ = tail_;
+  }
+
+  // As RingTap has them.
   bool trim_if_idle(uint64_t now_ns);
+  bool trim();
 
   // As recorder::free_ring(); the cursor is not used again.
   void free_ring();
@@ -137,6 +148,9 @@ class RingCursor {
   }
   void copy();
   bool decode();
+  bool is_of_another_tape(uint64_t begin_stamp) const {
+    return begin_stamp != 0 && begin_stamp <= tape_cut_;
+  }
   bool add_frame(const Record& frame);
   bool find_stack(uint64_t number, schema::FrameNumber& found) const;
   bool find_mappings_stack(const Record& record, schema::FrameNumber& found) const;
@@ -153,9 +167,11 @@ class RingCursor {
   std::vector<schema::FrameNumber> frames_;  // on the tape, by number in the ring from 1
   uint32_t index_;
   uint32_t thread_;
-  uint64_t tail_ = 0;    // where the call of peek() begins
-  uint64_t end_ = 0;     // what can be seen
-  uint64_t copied_ = 0;  // what is in segments_
+  uint64_t tail_ = 0;        // where the call of peek() begins
+  uint64_t tape_begin_ = 0;  // tail_ when its tape began
+  uint64_t tape_cut_ = 0;    // of that moment
+  uint64_t end_ = 0;         // what can be seen
+  uint64_t copied_ = 0;      // what is in segments_
   uint64_t order_ = 0;
   bool has_call_ = false;
   bool broken_ = false;

@@ -34,6 +34,28 @@ bool is_visible(RingCursor& cursor, uint64_t cut) {
   return cursor.peek() != nullptr && cursor.order() <= cut;
 }
 
+// A resize to no bytes, which only gives up.
+LoggedCall without_new_block(LoggedCall call) {
+  call.event.address = call.event.size = 0;
+  call.blocks.handed_out = 0;
+  return call;
+}
+
+// What a producer counted goes with the tape that was.
+void clear_counts(RingHeader& ring) {
+  ring.lost_full.store(0, std::memory_order_relaxed);
+  ring.lost_stopped.store(0, std::memory_order_relaxed);
+  ring.stalls.store(0, std::memory_order_relaxed);
+  ring.stall_ns.store(0, std::memory_order_relaxed);
+}
+
+void clear_counts(ProcessSlot& slot) {
+  slot.nested.store(0, std::memory_order_relaxed);
+  slot.bootstrap.store(0, std::memory_order_relaxed);
+  slot.lost_ringless.store(0, std::memory_order_relaxed);
+  slot.lost_interrupted.store(0, std::memory_order_relaxed);
+}
+
 }  // namespace
 
 RingMerge::RingMerge(Backlog& backlog, SessionView session, uint32_t slot,
@@ -46,12 +68,43 @@ RingMerge::RingMerge(Backlog& backlog, SessionView session, uint32_t slot,
       with_stacks_(with_stacks),
       by_frame_pointers_(session.board().unwinding == Unwinding::kFramePointers),
       clock_(session.board(), tape, start_ns),
-      stacks_(tape) {
+      stacks_(std::make_unique<StackTable>(tape)) {
   if (with_stacks_ == WithStacks::kYes) tape.set_has_stacks();
 }
 
+RingMerge::RingMerge(RingMerge&& before, schema::TapeEncoder& tape, uint64_t cut)
+    : backlog_(before.backlog_),
+      session_(before.session_),
+      slot_(before.slot_),
+      tape_(tape),
+      start_ns_(before.start_ns_),
+      with_stacks_(before.with_stacks_),
+      by_frame_pointers_(before.by_frame_pointers_),
+      clock_(session_.board(), tape, start_ns_),
+      settings_(std::move(before.settings_)),
+      stacks_(std::move(before.stacks_)),
+      cursors_(std::move(before.cursors_)),
+      rounds_(std::move(before.rounds_)),
+      rounds_begun_(before.rounds_begun_),
+      last_cut_(before.last_cut_),
+      done_cut_(before.done_cut_),
+      begun_ns_(before.begun_ns_),
+      now_ns_(before.now_ns_) {
+  if (with_stacks_ == WithStacks::kYes) tape.set_has_stacks();
+  stacks_->change_tape(tape);
+  if (before.sizes_ != nullptr) count_sizes();
+  for (const schema::SteeringCall& setting : settings_) tape.add_steering(setting);
+  for (Round& round : rounds_) round.is_entered = false;
+  for (const auto& cursor : cursors_) {
+    cursor->change_tape(next_thread_++, cut);
+    clear_counts(cursor->header());
+    names_.add(cursor->header(), base::monotonic_ns());
+  }
+  clear_counts(session_.process(slot_));
+}
+
 void RingMerge::add_ring(uint32_t index) {
-  StackTable* const stacks = with_stacks_ == WithStacks::kYes ? &stacks_ : nullptr;
+  StackTable* const stacks = with_stacks_ == WithStacks::kYes ? stacks_.get() : nullptr;
   cursors_.push_back(
       std::make_unique<RingCursor>(backlog_, session_, index, next_thread_++, stacks));
   names_.add(cursors_.back()->header(), base::monotonic_ns());
@@ -245,6 +298,7 @@ void RingMerge::write_beside_call(RingCursor& cursor) {
   const LoggedCall& call = *cursor.peek();
   ++beside_written_;
   if (const auto* const steering = std::get_if<schema::SteeringCall>(&call.beside)) {
+    note_setting(*steering);
     tape_.add_steering(*steering);
   } else if (const auto* const mapping = std::get_if<LoggedMapping>(&call.beside)) {
     owners_.note({mapping->call.op, mapping->call.range, mapping->caller});
@@ -254,6 +308,20 @@ void RingMerge::write_beside_call(RingCursor& cursor) {
     forks_.push_back({fork->number, tape_.events(), fork->thread});
   }
   cursor.pop();
+}
+
+// As recorder/interposer/lasting_settings.h does. A hostile process can only make these many.
+void RingMerge::note_setting(const schema::SteeringCall& call) {
+  constexpr size_t kMost = 64;
+  if (!schema::is_inherited(call.op)) return;
+  // The first of two arguments says which of several settings.
+  const bool is_one_of_several = schema::steering_info(call.op).arguments == 2;
+  std::erase_if(settings_, [&](const schema::SteeringCall& other) {
+    return other.op == call.op && (!is_one_of_several || other.first == call.first);
+  });
+  if (settings_.size() == kMost) return;
+  settings_.push_back(call);
+  settings_.back().thread = 0;
 }
 
 // Writes the next call of this ring, which hands out a live block. False: must wait.
@@ -361,6 +429,7 @@ RingMerge::Written RingMerge::write(const LoggedCall& call, const Turn& turn) {
     if (other == Written::kNo && to_come && turn.may_wait) other = Written::kMustWait;
     if (other == Written::kMustWait) return other;
     if (other == Written::kNo && to_come) forsake(call.blocks.handed_out);
+    if (other == Written::kNo && call.stamp > end_cut_) return write(without_new_block(call), turn);
     ++(other == Written::kYes ? repaired_inversions_ : unrepaired_inversions_);
   }
   note_changes(call.blocks, call.event.size);
@@ -379,7 +448,7 @@ void RingMerge::note_stack(schema::FrameNumber stack) {
   constexpr uint32_t kStep = 64;
   if (stacks_seen_++ % kStep != 0) return;
   ++stack_counts_.stacks;
-  stack_counts_.that_end_at_once += stacks_.ends_at_once(stack);
+  stack_counts_.that_end_at_once += stacks_->ends_at_once(stack);
 }
 
 // Writes the call that gave `block` up and began by `stamp`, if it is the next one of another ring.
@@ -469,6 +538,10 @@ uint32_t RingMerge::trim_idle_rings(uint64_t now_ns, uint32_t most) {
     trimmed += cursor->trim_if_idle(now_ns) ? 1 : 0;
   }
   return trimmed;
+}
+
+void RingMerge::trim_rings() {
+  for (const auto& cursor : cursors_) cursor->trim();
 }
 
 bool RingMerge::all_owners_dead() const {

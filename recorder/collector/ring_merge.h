@@ -66,6 +66,9 @@ class RingMerge {
   // time that the tape counts from.
   RingMerge(Backlog& backlog, SessionView session, uint32_t slot, schema::TapeEncoder& tape,
             uint64_t start_ns, WithStacks with_stacks = WithStacks::kNo);
+  // Goes on where `before` is, at `cut`, with its rings and what is left of its rounds, on another
+  // tape: one that begins late. What `before` counted is over.
+  RingMerge(RingMerge&& before, schema::TapeEncoder& tape, uint64_t cut);
 
   const LiveSet& live_set() const { return live_; }
   const OwnMappings& own_mappings() const { return own_mappings_; }
@@ -94,6 +97,11 @@ class RingMerge {
   // the backlog has no room, or very many rounds are left.
   static constexpr uint64_t kEverything = UINT64_MAX;
   bool begin_round(uint64_t cut, uint64_t now_ns);
+  // The tape ends at `cut`: nothing comes behind it but a resize that began before, if another
+  // thread has its old block by then. What that hands out may be beyond the tape.
+  void end_at(uint64_t cut) { end_cut_ = cut; }
+  // A round up to `cut` was begun.
+  bool has_begun(uint64_t cut) const { return last_cut_ >= cut; }
   // Rounds are left.
   bool has_rounds() const { return !rounds_.empty(); }
   // Puts calls of the oldest rounds onto the tape, until these are done or some `most` calls are.
@@ -125,9 +133,9 @@ class RingMerge {
   void add_sample(schema::ProcessSample sample, uint64_t now_ns);
 
   // What code the process has mapped, as /proc/PID/maps has it now.
-  void note_code(const std::vector<schema::CodeMapping>& mappings) { stacks_.note_code(mappings); }
+  void note_code(const std::vector<schema::CodeMapping>& mappings) { stacks_->note_code(mappings); }
   // As StackTable has it.
-  std::vector<uint64_t> take_calls_of_no_file() { return stacks_.take_calls_of_no_file(); }
+  std::vector<uint64_t> take_calls_of_no_file() { return stacks_->take_calls_of_no_file(); }
 
   // Behind the calls written so far. Returns where that is.
   schema::Mark add_mark(std::string name, uint64_t now_ns);
@@ -137,6 +145,7 @@ class RingMerge {
   std::vector<uint32_t> free_dead_rings();
   // As RingCursor has it, of at most so many rings. Returns of how many.
   uint32_t trim_idle_rings(uint64_t now_ns, uint32_t most);
+  void trim_rings();
   // The owners of all its rings are dead.
   bool all_owners_dead() const;
 
@@ -223,6 +232,7 @@ class RingMerge {
   bool write_next(uint64_t cut);
   bool write_after_its_cause(RingCursor& cursor);
   void write_beside_call(RingCursor& cursor);
+  void note_setting(const schema::SteeringCall& call);
   void put_back(RingCursor& cursor, uint64_t cut);
   Written write(const LoggedCall& call, const Turn& turn);
   // What to do with a call that hands out a block that is live.
@@ -250,14 +260,17 @@ class RingMerge {
   MemoryOwners owners_;
   uint64_t asked_bytes_ = 0;
   uint64_t beside_written_ = 0;
-  std::deque<Fork> forks_;            // the last ones
+  std::deque<Fork> forks_;  // the last ones
+  // The settings of the whole process that hold, in the order of their calls.
+  std::vector<schema::SteeringCall> settings_;
   std::unique_ptr<LiveSizes> sizes_;  // null: not counted
-  StackTable stacks_;
+  std::unique_ptr<StackTable> stacks_;
   std::vector<std::unique_ptr<RingCursor>> cursors_;
   std::deque<Round> rounds_;  // not done, the oldest first
   uint64_t rounds_begun_ = 0;
   uint64_t last_cut_ = 0;          // of rounds that were begun
   uint64_t done_cut_ = 0;          // of rounds that are done
+  uint64_t end_cut_ = UINT64_MAX;  // of end_at()
   std::vector<RingCursor*> heap_;  // scratch of drain_merged: rings with visible calls
   uint32_t next_thread_ = 0;
   std::vector<uint32_t> ending_;  // threads that ended after the last call written

@@ -73,7 +73,11 @@ bool RingTap::trim_if_idle(uint64_t now_ns) {
   next_look_ns_ = now_ns + kLookEveryNs;
   const bool is_idle = copied_ - seen_ <= kIdleWords;
   seen_ = copied_;
-  if (!is_idle || broken_ || waiting() != 0 || copied_ - trimmed_at_ <= kIdleWords) return false;
+  return is_idle && copied_ - trimmed_at_ > kIdleWords && trim();
+}
+
+bool RingTap::trim() {
+  if (broken_ || waiting() != 0) return false;
   ring_->closed.store(1);
   // Its own segment, or the next; from a hostile producer anything.
   const uint64_t entered = ring_->entered.load();

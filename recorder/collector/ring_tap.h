@@ -55,8 +55,10 @@ class RingTap {
   // Its words are of no use. Its program goes on, though nobody reads what it writes.
   void give_up() { broken_ = true; }
 
-  // If the thread has made few calls in the last second, and none just now, the memory of all
-  // segments but its own goes back to the system: then true. Looks once a second.
+  // If the thread has made no call since the last pull(), the memory of all segments but its own
+  // goes back to the system: then true.
+  bool trim();
+  // The same of a thread that has also made few calls in the last second. Looks once a second.
   bool trim_if_idle(uint64_t now_ns);
 
  private:

@@ -157,7 +157,7 @@ Status SessionMemory::initialise(const SessionOptions& options) {
   board.clock = choose_clock();
   board.ticks_per_ms = measure_ticks_per_ms(board.clock);
   board.progress = 1;
-  board.awaits_start = options.awaits_start ? 1 : 0;
+  board.pause = options.awaits_start ? Pause::kBeforeStart : Pause::kNone;
   struct stat network{};
   if (stat("/proc/self/ns/net", &network) == 0) board.network = network.st_ino;
   view().lobby().stamp_counter = 1;  // 0 means unstamped

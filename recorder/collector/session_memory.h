@@ -25,7 +25,7 @@ struct SessionOptions {
   Unwinding unwinding = Unwinding::kFramePointers;
   uint64_t stack_bytes = 0;  // Board::stack_bytes
   MapCalls map_calls = MapCalls::kRecorded;
-  bool awaits_start = false;  // Board::awaits_start
+  bool awaits_start = false;  // Pause::kBeforeStart
 };
 
 // What a process that joins maps. They stay the session's.

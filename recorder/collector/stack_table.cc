@@ -71,11 +71,24 @@ FrameNumber StackTable::find(FrameNumber caller, uint64_t word) {
   return number;
 }
 
+void StackTable::change_tape(schema::TapeEncoder& tape) {
+  tape_ = &tape;
+  for (const auto& [begin, mapping] : code_) tape.add_mapping(mapping);
+  calls_of_no_file_.clear();
+  for (FrameNumber number = 1; number <= frames_; ++number) {
+    const Node& node = nodes_[number];
+    const uint64_t address = node.word & ~schema::kGuessFlag;
+    const FrameNumber again = tape.add_frame({node.caller, address, address != node.word});
+    HEAPTAPE_CHECK(again == number);
+    note_call(address - 1);
+  }
+}
+
 FrameNumber StackTable::find_or_add(const Frame& frame) {
   const uint64_t word = frame.return_address | (frame.guesses ? schema::kGuessFlag : 0);
   const FrameNumber known = find(frame.caller, word);
   if (known != 0 || frames_ == schema::kMostFrames) return known;
-  const FrameNumber number = tape_.add_frame(frame);
+  const FrameNumber number = tape_->add_frame(frame);
   ++frames_;
   HEAPTAPE_CHECK(number == frames_);
   nodes_.add({word, frame.caller, 0, {}});
@@ -131,7 +144,7 @@ void StackTable::note_code(const std::vector<CodeMapping>& mappings) {
     if (known != code_.end() && known->second == mapping) continue;
     forget_code(mapping.range);
     code_.emplace(mapping.range.begin, mapping);
-    tape_.add_mapping(mapping);
+    tape_->add_mapping(mapping);
   }
 }
 

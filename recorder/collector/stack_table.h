@@ -21,8 +21,12 @@ namespace heaptape::recorder {
 // long, however many frames there are, so that nobody waits for it in vain.
 class StackTable {
  public:
-  // `tape` outlives the table.
-  explicit StackTable(schema::TapeEncoder& tape) : tape_(tape) { nodes_.add({}); }
+  // `tape` outlives the table, or its use for that tape.
+  explicit StackTable(schema::TapeEncoder& tape) : tape_(&tape) { nodes_.add({}); }
+
+  // All goes onto another tape from now on, which has no frame yet. Those that are known go there
+  // at once, and so keep their numbers.
+  void change_tape(schema::TapeEncoder& tape);
 
   // Its number on the tape, onto which it is put if it is new; 0 when that has all the frames that
   // it may have. frame.caller is on the tape, or 0.
@@ -91,7 +95,7 @@ class StackTable {
   void forget_code(const base::AddressRange& range);
   void note_call(uint64_t address);
 
-  schema::TapeEncoder& tape_;
+  schema::TapeEncoder* tape_;
   Nodes nodes_;  // the first stands for no caller
   std::array<Shard, size_t{1} << kShardsLog2> shards_;
   schema::FrameNumber frames_ = 0;

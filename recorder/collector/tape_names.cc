@@ -29,6 +29,11 @@ std::string stem_of(const std::string& tape_path) {
   return path.extension() == ".tape" ? (path.parent_path() / path.stem()).string() : tape_path;
 }
 
+bool is_there(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(std::filesystem::symlink_status(path, ignored));
+}
+
 std::string utc_text() {
   const time_t now = time(nullptr);
   tm parts{};
@@ -69,9 +74,17 @@ std::string copy_path(const std::string& tape_path, uint64_t number) {
 }
 
 uint64_t free_copy_number(const std::string& tape_path, uint64_t number) {
-  std::error_code ignored;
-  while (std::filesystem::exists(
-      std::filesystem::symlink_status(copy_path(tape_path, number), ignored))) {
+  while (is_there(copy_path(tape_path, number))) ++number;
+  return number;
+}
+
+std::string interval_path(const std::string& tape_path, uint64_t number) {
+  return stem_of(tape_path) + ".interval-" + std::to_string(number) + ".tape";
+}
+
+uint64_t free_interval_number(const std::string& tape_path, uint64_t number) {
+  while (is_there(interval_path(tape_path, number)) ||
+         is_there(interval_path(tape_path, number) + ".partial")) {
     ++number;
   }
   return number;

@@ -20,6 +20,13 @@ std::string copy_path(const std::string& tape_path, uint64_t number);
 // At least `number`: no tape is at the copy_path() of that.
 uint64_t free_copy_number(const std::string& tape_path, uint64_t number);
 
+// The first tape of an interval of the recording whose first tape of all is at `tape_path`:
+// STEM.interval-N.tape beside it.
+std::string interval_path(const std::string& tape_path, uint64_t number);
+
+// At least `number`: no tape is, or is being written, at the interval_path() of that.
+uint64_t free_interval_number(const std::string& tape_path, uint64_t number);
+
 class TapeNames {
  public:
   // `tape_path` is that of the first process.

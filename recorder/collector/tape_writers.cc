@@ -151,6 +151,12 @@ void TapeWriters::keep_spare(schema::EventColumns columns) {
   if (spares_.size() < kMaxSpares) spares_.push_back(std::move(columns));
 }
 
+void TapeWriters::drop_spares() {
+  const std::lock_guard lock(mutex_);
+  spares_.clear();
+  spares_.shrink_to_fit();
+}
+
 schema::EventColumns TapeWriters::take_spare() {
   const std::lock_guard lock(mutex_);
   if (spares_.empty()) return {};
@@ -166,11 +172,18 @@ TapeStream::TapeStream(TapeWriters& writers, std::string path, schema::TapeHeade
   if (keeps_last_) tape_->output.keep_last(*writers.kept());
 }
 
+TapeStream::TapeStream(TapeWriters& writers)
+    : writers_(writers),
+      tape_(std::make_shared<TapeWriters::Tape>(std::string(), schema::TapeHeader())),
+      keeps_last_(false),
+      drops_all_(true) {}
+
 void TapeStream::open(std::unique_ptr<base::OutputFile> made) {
   writers_.post(tape_, TapeWriters::Open{std::move(made)});
 }
 
 void TapeStream::add_inheritance(schema::Inheritance inheritance) {
+  if (drops_all_) return;
   writers_.post(tape_, std::move(inheritance));
 }
 
@@ -207,6 +220,10 @@ void TapeStream::finish(size_t id, const schema::TapeSummary& summary,
 }
 
 schema::EventColumns TapeStream::write(schema::EventColumns chunk) {
+  if (drops_all_) {
+    chunk.clear();
+    return chunk;
+  }
   const bool is_full = chunk.count == schema::kEventsPerChunk;
   ++jobs_;
   ++tape_->chunks_waiting;
@@ -216,6 +233,7 @@ schema::EventColumns TapeStream::write(schema::EventColumns chunk) {
 }
 
 void TapeStream::save(schema::EventPart part) {
+  if (drops_all_) return;
   ++jobs_;
   ++tape_->parts_waiting;
   writers_.post(tape_, std::move(part));

@@ -62,6 +62,9 @@ class TapeWriters {
   // Why copies failed, one sentence each, the first ones.
   std::vector<std::string> take_copy_failures();
 
+  // Gives memory back that is kept for chunks to come.
+  void drop_spares();
+
   // They live as long as this does.
   std::vector<pthread_t> threads();
 
@@ -140,6 +143,9 @@ class TapeStream : private schema::ChunkSink {
  public:
   // `writers` must outlive it.
   TapeStream(TapeWriters& writers, std::string path, schema::TapeHeader header);
+  // Of calls that are on no tape: it drops them. Only for encoder(), is_behind() and save().
+  explicit TapeStream(TapeWriters& writers);
+  bool drops_all() const { return drops_all_; }
 
   schema::TapeEncoder& encoder() { return encoder_; }
   const schema::TapeEncoder& encoder() const { return encoder_; }
@@ -182,6 +188,7 @@ class TapeStream : private schema::ChunkSink {
   TapeWriters& writers_;
   std::shared_ptr<TapeWriters::Tape> tape_;
   const bool keeps_last_;
+  const bool drops_all_ = false;
   uint64_t jobs_ = 0;
   schema::TapeEncoder encoder_{*this};
 };

@@ -1,7 +1,6 @@
 #include "recorder/collector/target.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -13,7 +12,6 @@
 
 #include "base/descriptor.h"
 #include "base/install_paths.h"
-#include "recorder/collector/signal_forwarder.h"
 #include "recorder/ring/handshake.h"
 
 namespace heaptape::recorder {
@@ -117,18 +115,6 @@ bool reap_orphans(int target) {
     if (waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) != 0) return errno != ECHILD;
     if (child.si_pid == 0 || child.si_pid == target) return true;
     waitpid(child.si_pid, nullptr, WNOHANG);
-  }
-}
-
-std::optional<TargetEnd> wait_for_target(int pid, OurSignals ours) {
-  constexpr int kLookMs = 100;  // where no descriptor is left for signals
-  auto signals = SignalForwarder::open();
-  for (;;) {
-    if (const auto end = poll_target({.pid = pid})) return *end;
-    reap_orphans(pid);  // that came to us before the recording ended
-    pollfd wait{signals.ok() ? signals->descriptor() : -1, POLLIN, 0};
-    poll(&wait, 1, signals.ok() ? -1 : kLookMs);
-    if (signals.ok() && signals->forward_to(pid, ours).end) return std::nullopt;
   }
 }
 

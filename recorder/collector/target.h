@@ -7,7 +7,6 @@
 
 #include "base/result.h"
 #include "recorder/collector/recorder_signals.h"
-#include "recorder/collector/signal_forwarder.h"
 
 namespace heaptape::recorder {
 
@@ -62,10 +61,6 @@ std::optional<TargetEnd> poll_target(const Target& target);
 // Takes the ends of our children but `target`: of orphans, where we are their reaper. Whether a
 // child is left.
 bool reap_orphans(int target);
-
-// Waits for the end of the child `pid`, which is recorded no longer, and forwards signals to it.
-// Nothing: SIGINT came first, which is among `ours`.
-std::optional<TargetEnd> wait_for_target(int pid, OurSignals ours);
 
 // Ends this process as the target ended: with its exit status, or by its signal, but without a
 // second core dump.

@@ -113,7 +113,7 @@ void publish_process(SessionView session, const ClaimedSlot& claimed, uint64_t p
   process.unwinding = session.board().unwinding;
   process.sampling.begin(stack_bytes_of(session.board()), own_seed() + slot.serial);
   process.code_map = code_map;
-  process.awaits_start = session.board().awaits_start != 0;
+  process.awaits_start = session.board().pause != Pause::kNone;
   if (process.awaits_start) process.owes_settings = true;
   process.slot = &slot;
   process.slot_index = claimed.index;
@@ -298,6 +298,11 @@ bool is_over(const Board& board) {
 
 bool session_is_over() {
   return is_over(process.session.board());
+}
+
+bool session_is_off() {
+  const Board& board = process.session.board();
+  return board.pause.load(std::memory_order_relaxed) != Pause::kNone || is_over(board);
 }
 
 void wake_collector(Lobby& lobby) {

@@ -41,7 +41,7 @@ static_assert(sizeof(ThreadState) == 64);
 struct Process {
   SessionView session;
   std::atomic<bool> recording;  // false before and after the recording
-  // The recording is to begin later (Board::awaits_start), as far as a thread has noticed.
+  // The recording is to begin later, or again (Board::pause), as far as a thread has noticed.
   std::atomic<bool> awaits_start;
   uint32_t stack_frames;       // Board::stack_frames
   Unwinding unwinding;         // Board::unwinding
@@ -99,6 +99,8 @@ void detach_process();
 // The collector has ended, or was killed.
 bool is_over(const Board& board);
 bool session_is_over();
+// Nothing is recorded now: the session is over, or pauses.
+bool session_is_off();
 // Only if it sleeps.
 void wake_collector(Lobby& lobby);
 

@@ -73,7 +73,7 @@ bool wait_for_room(ThreadState& state) {
   const auto sign = [&] { return was_full ? sign_of_progress(state) : 0; };
   Patience patience(board, sign());
   bool lasts = true;
-  while (!has_room(state) && !session_is_over() && lasts) {
+  while (!has_room(state) && !session_is_off() && lasts) {
     if (process.quiet) {
       _mm_pause();
     } else {
@@ -119,7 +119,7 @@ bool enter_segment(ThreadState& state) {
     const bool may_wait =
         process.session.board().on_full == OnFull::kBlock || !is_full(*state.ring, state.head);
     if (!may_wait || state.dropping || !wait_for_room(state)) {
-      state.dropping = !session_is_over();
+      state.dropping = !session_is_off();
       return false;
     }
   }
@@ -154,6 +154,23 @@ void count_lost_call(const ThreadState& state) {
   thread_local_state.hook |= kAccounted;
 }
 
+// Whether the thread has a ring now, which it had not.
+bool attach(ThreadLocal& local) {
+  if (local.calls_until_look > 0 && has_own_slot()) {
+    --local.calls_until_look;
+    return false;
+  }
+  ThreadState* state = attach_thread(local.ringless ? IfNoRing::kGiveUp : IfNoRing::kWait);
+  local.ringless = state == nullptr || state == &unusable_state;
+  if (local.ringless) {
+    local.calls_until_look = state == nullptr ? kCallsBetweenLooks : kNoMoreLooks;
+    return false;
+  }
+  local.calls_until_look = 0;
+  local.state = state;
+  return true;
+}
+
 }  // namespace
 
 constinit thread_local ThreadLocal thread_local_state = {.state = &unattached_state};
@@ -164,21 +181,10 @@ ThreadState* find_state() {
     local.state = &unattached_state;
     return nullptr;
   }
-  if (local.state->ring != nullptr) return local.state;
-  if (local.calls_until_look > 0 && has_own_slot()) {
-    --local.calls_until_look;
-    return nullptr;
-  }
-  ThreadState* state = attach_thread(local.ringless ? IfNoRing::kGiveUp : IfNoRing::kWait);
-  local.ringless = state == nullptr || state == &unusable_state;
-  if (local.ringless) {
-    local.calls_until_look = state == nullptr ? kCallsBetweenLooks : kNoMoreLooks;
-    return nullptr;
-  }
-  local.calls_until_look = 0;
-  local.state = state;
-  if (process.owes_settings.exchange(false)) record_lasting_settings();
-  return state;
+  if (local.state->ring == nullptr && !attach(local)) return nullptr;
+  const bool owes = process.owes_settings.load(std::memory_order_relaxed) && !session_is_off();
+  if (owes && process.owes_settings.exchange(false)) record_lasting_settings();
+  return local.state;
 }
 
 void leave_thread_unrecorded() {
@@ -187,22 +193,28 @@ void leave_thread_unrecorded() {
   thread_local_state.calls_until_look = kNoMoreLooks;
 }
 
-bool has_started() {
-  if (process.session.board().awaits_start.load(std::memory_order_relaxed) != 0) {
-    if (++thread_local_state.unseen_calls % kUnseenCalls == 0 && has_own_slot()) {
-      process.slot.load()->unseen.fetch_add(1, std::memory_order_relaxed);
-    }
-    return false;
+bool has_started(RecordOf what) {
+  const Pause pause = process.session.board().pause.load(std::memory_order_relaxed);
+  if (pause == Pause::kBetween) return what == RecordOf::kCallInPause;
+  if (pause == Pause::kNone) {
+    process.awaits_start = false;
+    return true;
   }
-  process.awaits_start = false;
-  return true;
+  if (++thread_local_state.unseen_calls % kUnseenCalls == 0 && has_own_slot()) {
+    process.slot.load()->unseen.fetch_add(1, std::memory_order_relaxed);
+  }
+  return false;
 }
 
 ThreadState* make_room(RecordOf what) {
-  if (process.awaits_start.load(std::memory_order_relaxed) && !has_started()) return nullptr;
+  if (process.recording.load(std::memory_order_relaxed) &&
+      process.session.board().pause.load(std::memory_order_relaxed) != Pause::kNone) {
+    process.awaits_start = true;
+  }
+  if (process.awaits_start.load(std::memory_order_relaxed) && !has_started(what)) return nullptr;
   ThreadState* state = find_state();
   if (state == nullptr) {
-    if (what == RecordOf::kCall) {
+    if (what != RecordOf::kOther) {
       count_ringless_call();
       thread_local_state.hook |= kAccounted;
     }
@@ -215,7 +227,7 @@ ThreadState* make_room(RecordOf what) {
   }
   if (state->head + kMaxRecordWords <= state->limit) return state;
   if (enter_segment(*state)) return state;
-  if (what == RecordOf::kCall && !session_is_over()) count_lost_call(*state);
+  if (what != RecordOf::kOther && !session_is_off()) count_lost_call(*state);
   return nullptr;
 }
 
@@ -254,9 +266,11 @@ void record_whole_release(Op op, const void* block) {
 
 void record_whole_resize(Op op, const void* old_block, uint64_t size, const void* block,
                          uint64_t begin_stamp, uintptr_t frame) {
-  if (!is_recording()) return;
+  // Another thread may have its old block by now, and that may be on the tape.
+  const bool began_before_pause = begin_stamp > kBeganInPause;
+  if (!began_before_pause && !is_recording()) return;
   const uint32_t stack = stack_of_hook(size, frame);
-  RecordWriter record;
+  RecordWriter record(began_before_pause ? RecordOf::kCallInPause : RecordOf::kCall);
   if (!record.ok()) return;
   record.put(first_word(op, reinterpret_cast<uint64_t>(block), record.stamped(), stack != 0));
   if (record.stamped()) {

@@ -52,12 +52,26 @@ extern constinit thread_local ThreadLocal thread_local_state
 // The calling thread's state, with a ring of its own; null if the thread is not recorded.
 [[gnu::cold, gnu::noinline]] ThreadState* find_state();
 
-// Counts the call if it has not: the recording begins when the recorder says so.
-[[gnu::cold, gnu::noinline]] bool has_started();
-// Whether the call of the hook under way is recorded. Two loads once the recording has begun.
+enum class RecordOf : uint8_t {
+  kCall,
+  // A call that is recorded in a pause as well: one that steers the allocator, since settings
+  // outlast pauses, or a resize that began before.
+  kCallInPause,
+  // A frame or a setting, whose call follows and counts its own loss; a call that maps memory.
+  kOther,
+};
+
+// Whether the recording goes on, where a thread has seen that it pauses: it begins, or begins
+// again, when the recorder says so. Counts the call if it has never begun.
+[[gnu::cold, gnu::noinline]] bool has_started(RecordOf what = RecordOf::kCall);
+// Whether the call of the hook under way is recorded. Two loads once the recording has begun, and
+// two more between its intervals.
 inline bool is_recording() {
-  return process.recording.load(std::memory_order_relaxed) &&
-         (!process.awaits_start.load(std::memory_order_relaxed) || has_started());
+  if (!process.recording.load(std::memory_order_relaxed)) return false;
+  if (!process.awaits_start.load(std::memory_order_relaxed)) [[likely]]
+    return true;
+  const Board& board = process.session.board();
+  return board.pause.load(std::memory_order_relaxed) != Pause::kBetween && has_started();
 }
 
 // Stops recording the calling thread; its calls are counted as lost.
@@ -69,15 +83,8 @@ void leave_thread_unrecorded();
   asm volatile("" ::: "memory");
 }
 
-// The kind of a record, and whether losing it for lack of room is a loss.
-enum class RecordOf : uint8_t {
-  kCall,
-  // A frame or a setting, whose call follows and counts its own loss; a call that maps memory.
-  kOther,
-};
-
 // Like find_state(), with room for any record in the current segment; null if this one cannot be
-// written. A call is then counted as lost, unless the recording has ended, or not begun.
+// written. A call is then counted as lost, unless the recording has ended, or pauses.
 [[gnu::cold, gnu::noinline]] ThreadState* make_room(RecordOf what);
 
 // A call's record ends before `head`.
@@ -188,7 +195,7 @@ inline void put_steering(RecordWriter& record, schema::SteeringOp op, int64_t fi
 // After the call.
 inline void record_steering(schema::SteeringOp op, int64_t first, int64_t second) {
   lasting_settings.note(op, first, second);
-  RecordWriter record;
+  RecordWriter record(RecordOf::kCallInPause);
   if (!record.ok()) [[unlikely]]
     return;
   put_steering(record, op, first, second);
@@ -220,10 +227,15 @@ inline void record_fork(uint32_t number) {
   record.publish();
 }
 
+// The begin stamp of a resize that began in a pause: before all that is recorded.
+inline constexpr uint64_t kBeganInPause = 1;
+
 // Before a resize, for record_resize(); 0 while there is one thread. A thread without a ring gets
 // one here, before its first call can give a block up: from then on other threads stamp. Announces
 // that `old_block` may be given up at any moment, so that the merge knows what to wait for.
 inline uint64_t resize_begin_stamp(const void* old_block) {
+  if (process.awaits_start.load(std::memory_order_relaxed) && !has_started()) [[unlikely]]
+    return kBeganInPause;
   ThreadState* state = thread_local_state.state;
   if (state->ring == nullptr) [[unlikely]]
     state = find_state();

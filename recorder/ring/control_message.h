@@ -25,7 +25,7 @@ enum class ControlVerb : uint32_t {
   kFlush = 3,   // all that was called before the request is in the files, when the reply comes
   kStop = 4,    // ends the recording: when the reply comes, the tapes are complete
   kEnd = 5,     // the same, by the program: it is about to end, and will take the recorder with it
-  kStart = 6,   // begins a recording that waits for it: later calls are recorded
+  kStart = 6,   // begins a recording that waits for it, or again: later calls are recorded
 };
 
 // Which recording is meant: that of a process, or that whose first tape is now the file with this
@@ -51,14 +51,17 @@ enum class ControlOutcome : uint32_t {
   kDone = 1,
   kUnknownTarget = 2,
   kFailed = 3,       // files could not be written
-  kNothingToDo = 4,  // kStart: it has begun
+  kNothingToDo = 4,  // kStart: it has begun; others: it is stopped
 };
 
-// The figures of a recording, so far.
+enum class RecordingState : uint32_t { kRecording = 0, kAwaitsStart = 1, kStopped = 2 };
+
+// The figures of a recording: of its interval so far, or of the last one.
 struct RecordingTotals {
-  uint64_t time_ns = 0;       // since it began, or while it waits, since its program did
-  uint64_t awaits_start = 0;  // 1: it waits for kStart
-  uint64_t processes = 0;     // that are recorded now
+  uint64_t time_ns = 0;  // since it began, or while it waits, since its program did
+  RecordingState state = RecordingState::kRecording;
+  uint32_t interval = 1;   // from 1
+  uint64_t processes = 0;  // that are recorded now
   uint64_t ended_processes = 0;
   uint64_t calls = 0;  // on the tapes; while it waits, about so many that are not
   uint64_t lost = 0;
@@ -70,7 +73,9 @@ struct ControlReply {
   uint64_t magic;
   ControlOutcome outcome;
   uint32_t unused;
-  uint64_t event;    // of a mark: calls before it; of a flush of the last calls: its number
+  // For a mark, the calls before it; for a flush of the last calls, its number; for a start, the
+  // number in the names of its tapes, or 0 if they have none.
+  uint64_t event;
   uint64_t time_ns;  // of a mark: since the recording of the process began
   RecordingTotals totals;
 };

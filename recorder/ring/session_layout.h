@@ -35,7 +35,7 @@ inline constexpr char kBoardName[] = "heaptape-board";
 inline constexpr char kLobbyName[] = "heaptape-lobby";
 inline constexpr char kPoolName[] = "heaptape-pool";
 inline constexpr uint64_t kSessionMagic = 0x316e6f6973736548;  // "Hession1"
-inline constexpr uint32_t kLayoutVersion = 17;
+inline constexpr uint32_t kLayoutVersion = 18;
 
 // Recorded threads of a process alive at one time: as many as Linux gives process ids by default.
 // Fewer if the recorder's limits do not allow for all.
@@ -71,6 +71,13 @@ enum class OnFull : uint32_t { kBlock = 0, kDrop = 1 };
 enum class MapCalls : uint32_t { kRecorded = 0, kIgnored = 1 };
 // How threads stamp their records once a process has more than one.
 enum class Clock : uint32_t { kTsc = 0, kCounter = 1 };
+
+// Whether calls are recorded now.
+enum class Pause : uint32_t {
+  kNone = 0,
+  kBeforeStart = 1,  // they are not yet, but counted in ProcessSlot::unseen
+  kBetween = 2,      // not any more, or not yet again: only settings of the allocator are
+};
 
 // How stacks are walked.
 enum class Unwinding : uint32_t { kFramePointers = 0, kTables = 1 };
@@ -112,7 +119,7 @@ struct alignas(64) Board {
 
   // Grows while the collector works, at least every 10 ms: a waiting thread sees that it lives.
   alignas(64) std::atomic<uint32_t> progress;
-  std::atomic<uint32_t> awaits_start;  // 1: record nothing yet
+  std::atomic<Pause> pause;
 
   // A robust, process-shared pthread mutex that the collector holds while it lives. Its first word
   // is the futex word of get_robust_list(2): when the collector dies, for any reason, the kernel
