@@ -413,7 +413,10 @@ void ProcessTable::resume(const std::string& tape_path, uint32_t first_pid, uint
   names_ = TapeNames(tape_path);
   ended_ = {};
   written_before_ = writers_.written();
-  for (const SlotId slot : slots) change_tape(slot, cut);
+  for (const SlotId slot : slots) {
+    change_tape(slot, cut);
+    processes_.at(slot)->note_late_start(start_ns_);
+  }
 }
 
 void ProcessTable::change_tape(SlotId slot, uint64_t cut) {

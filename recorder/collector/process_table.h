@@ -71,7 +71,7 @@ class ProcessTable {
   void leave_tape(SlotId slot, uint64_t cut);
   // Another interval of the recording: each process has a new tape, with what comes behind `cut`.
   // That of the process `first_pid`, or of the first that there is, is at `tape_path`. What is
-  // counted for all processes begins anew.
+  // counted for all processes begins anew. After note_start().
   void resume(const std::string& tape_path, uint32_t first_pid, uint64_t cut);
 
   // The slots of processes that are dead and have no rounds left. Those may yet show a thread that

@@ -181,6 +181,21 @@ TEST_F(LateHeap, IsSampledAtOnce) {
   EXPECT_LE(unseen, unseen_ + (160 << 10) + kSlack);
 }
 
+// To which all that the first interval has is from before.
+TEST_F(LateHeap, IsThatOfASecondInterval) {
+  const Ended ended =
+      record(Words{target_path("late_heap"), ctl("stop") + " && " + ctl("start") + "; sleep 0.2"});
+  ASSERT_EQ(ended.status, 0) << ended.describe();
+  const uint64_t unseen = std::strtoull(ended.out.c_str(), nullptr, 10);
+  const std::string json =
+      run_command({heaptape_path(), "explain", dir_.file("run.interval-2.tape"), "-a", "recorded",
+                   "--at", "end", "--json"})
+          .out;
+  EXPECT_NEAR(static_cast<double>(json_number(json, "unseenBytes")), static_cast<double>(unseen),
+              kSlack);
+  EXPECT_EQ(json_number(json, "holeBytes"), kHoles * kHoleBytes + kOpenBytes);
+}
+
 TEST_F(LateStart, CountsItsDurationFromTheStart) {
   const Ended ended = record(late({"sleep 0.3; " + ctl("start"), "sleep 0.3"}),
                              {"--paused", "--duration", "100ms"});
