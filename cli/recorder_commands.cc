@@ -101,7 +101,7 @@ void add_interval(CLI::App* command, recorder::RecordOptions& options) {
            "runs on");
 }
 
-// The value of --keep-last.
+// The value of --keep-last, without where they are kept.
 schema::KeepLast parse_keep_last(const std::string& text) {
   if (const auto time = base::parse_time(text); time && *time != 0) return {.time_ns = *time};
   const auto bytes = base::parse_quantity(text);
@@ -112,6 +112,18 @@ schema::KeepLast parse_keep_last(const std::string& text) {
                          : "'" + text +
                                "' is neither a time, such as 90s or 10m, nor a size, such "
                                "as 64MiB");
+}
+
+void set_keep_last(const std::string& text, recorder::RecordOptions& options) {
+  const size_t comma = text.find(',');
+  const bool has_place = comma != std::string::npos;
+  if (has_place && text.substr(comma) != ",disk") {
+    throw CLI::ValidationError("--keep-last", "'" + text.substr(comma + 1) +
+                                                  "' is no place for the last calls: type disk, "
+                                                  "or nothing for memory");
+  }
+  options.keep_last = parse_keep_last(text.substr(0, comma));
+  options.keeps_on_disk = has_place;
 }
 
 // The value of --flush-at.
@@ -138,11 +150,11 @@ recorder::FlushAt parse_flush_at(const std::string& text) {
 void add_keep_last(CLI::App* command, recorder::RecordOptions& options) {
   command
       ->add_option_function<std::string>(
-          "--keep-last",
-          [&options](const std::string& text) { options.keep_last = parse_keep_last(text); },
-          "keep only the last calls, in memory: this much tape for all processes together, or this "
-          "much time; written when each process ends")
-      ->option_text("SIZE|TIME");
+          "--keep-last", [&options](const std::string& text) { set_keep_last(text, options); },
+          "keep only the last calls: this much tape for all processes together, or this much time; "
+          "written when each process ends. Until then they are in memory or, with ,disk, in a file "
+          "without a name beside the tape")
+      ->option_text("SIZE|TIME[,disk]");
   command
       ->add_option_function<std::string>(
           "--flush-at",

@@ -110,7 +110,7 @@ Recording Collector::run_interval() {
   if (!pauses_) end_session();
   answer_rest(outcome);
   is_ending_ = false;
-  std::ranges::move(table_.take_copy_failures(), std::back_inserter(table_.failures()));
+  std::ranges::move(table_.take_window_failures(), std::back_inserter(table_.failures()));
   return {tape_path_,
           end_,
           drops_rest_ ? end_of_full() : stop_.value_or(RecordingEnd::kOfProgram),

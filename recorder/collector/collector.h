@@ -66,7 +66,8 @@ struct CollectorOptions {
   // calls after it, or when somebody asks for it.
   StartAfter start_after = {};
   RecordingBounds bounds = {};
-  std::optional<schema::KeepLast> keep_last = {};  // nothing: whole tapes
+  std::optional<schema::KeepLast> keep_last = {};        // nothing: whole tapes
+  std::shared_ptr<schema::WindowFile> window_file = {};  // with keep_last; null: in memory
   // Takes the pids among ours of the recorded processes, ten times a second.
   std::function<void(std::vector<uint32_t> pids)> on_pids = {};
   // For all descendants of the program. Those of a child are adopted by this process.
@@ -152,7 +153,7 @@ class Collector {
     if (options_.watcher) table_.count_sizes();
     if (awaits_start()) table_.note_start(ProcessTable::kNotStarted);
     table_.use_first_file(std::move(options_.first_file));
-    if (options_.keep_last) table_.keep_last(*options_.keep_last);
+    if (options_.keep_last) table_.keep_last(*options_.keep_last, options_.window_file);
   }
 
   // Runs until the target has ended, or the recording is to end, then finishes every tape, also of

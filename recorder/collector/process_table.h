@@ -98,7 +98,9 @@ class ProcessTable {
   uint64_t unseen_calls() const;
   // Before the first process: only the last calls are kept. All tapes together have keep.bytes, but
   // no tape less than its last chunk.
-  void keep_last(const schema::KeepLast& keep) { writers_.keep_last(keep); }
+  void keep_last(const schema::KeepLast& keep, std::shared_ptr<schema::WindowFile> file) {
+    writers_.keep_last(keep, std::move(file));
+  }
   // As RecordedProcess has it, of all, also of those that have ended.
   RecordedProcess::Saved save_up_to(uint64_t cut, uint64_t number);
   // From time to time: shares out what may be kept.
@@ -120,8 +122,8 @@ class ProcessTable {
   const RingMerge::StackCounts& stack_counts() const { return stack_counts_; }
   // One sentence for each thing that went wrong.
   std::vector<std::string>& failures() { return failures_; }
-  // The same of copies that were to be written meanwhile.
-  std::vector<std::string> take_copy_failures() { return writers_.take_copy_failures(); }
+  // The same of copies that were to be written meanwhile, and of what could not be kept.
+  std::vector<std::string> take_window_failures() { return writers_.take_window_failures(); }
 
  private:
   static constexpr uint32_t kNobody = UINT32_MAX;

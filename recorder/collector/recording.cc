@@ -180,6 +180,10 @@ Result<RecordingExit> record(const RecordOptions& options, const RecorderSignals
   HEAPTAPE_ASSIGN_OR_RETURN(base::OutputFile checked,
                             check_output(options.tape_path, program, options.overwrites));
   auto first_file = std::make_unique<base::OutputFile>(std::move(checked));
+  std::shared_ptr<schema::WindowFile> window_file;  // null: the last calls are kept in memory
+  if (options.keeps_on_disk) {
+    HEAPTAPE_ASSIGN_OR_RETURN(window_file, schema::WindowFile::create(options.tape_path));
+  }
   HEAPTAPE_ASSIGN_OR_RETURN(const auto memory, SessionMemory::create(options.session));
   HEAPTAPE_RETURN_IF_ERROR(check_threads());
   std::unique_ptr<CodeTables> code;  // none: no stacks are recorded
@@ -212,6 +216,7 @@ Result<RecordingExit> record(const RecordOptions& options, const RecorderSignals
             .start_after = options.start_after,
             .bounds = options.bounds,
             .keep_last = options.keep_last,
+            .window_file = std::move(window_file),
             .on_pids = on_pids,
             .waits_for_all = options.waits_for_all,
             .has_users = has_users,

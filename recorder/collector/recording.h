@@ -30,6 +30,7 @@ struct RecordOptions {
   StartAfter start_after = {};    // where session.awaits_start
   RecordingBounds bounds = {};
   std::optional<schema::KeepLast> keep_last = {};  // of each process; nothing: all calls
+  bool keeps_on_disk = false;                      // with keep_last: in a file beside the tape
   FlushAt flush_at = {};                           // and flush_signal: with keep_last
   int flush_signal = 0;                            // to the recorder; 0: none
   bool waits_for_all = false;          // for all descendants of the program, orphans included

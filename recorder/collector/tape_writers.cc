@@ -59,9 +59,14 @@ std::vector<WrittenTape> TapeWriters::wait() {
   return std::exchange(written_, {});
 }
 
-std::vector<std::string> TapeWriters::take_copy_failures() {
+std::vector<std::string> TapeWriters::take_window_failures() {
   const std::lock_guard lock(mutex_);
-  return std::exchange(copy_failures_, {});
+  std::vector<std::string> failures = std::exchange(copy_failures_, {});
+  const base::Status filed = window_file_ ? window_file_->failure() : base::Status();
+  if (!filed.ok()) {
+    failures.push_back(filed.error().message + "; fewer calls were kept than --keep-last allows");
+  }
+  return failures;
 }
 
 void TapeWriters::run() {
@@ -169,7 +174,7 @@ TapeStream::TapeStream(TapeWriters& writers, std::string path, schema::TapeHeade
     : writers_(writers),
       tape_(std::make_shared<TapeWriters::Tape>(std::move(path), std::move(header))),
       keeps_last_(writers.kept().has_value()) {
-  if (keeps_last_) tape_->output.keep_last(*writers.kept());
+  if (keeps_last_) tape_->output.keep_last(*writers.kept(), writers.window_file());
 }
 
 TapeStream::TapeStream(TapeWriters& writers)

@@ -50,17 +50,19 @@ class TapeWriters {
   // the last call, in no order.
   std::vector<WrittenTape> wait();
 
-  // Each tape from now on has the last calls only.
-  void keep_last(const schema::KeepLast& keep) {
+  // Each tape from now on has the last calls only; in `file`, or in memory if that is null.
+  void keep_last(const schema::KeepLast& keep, std::shared_ptr<schema::WindowFile> file) {
     keep_ = keep;
+    window_file_ = std::move(file);
     window_bytes_ = keep.bytes;
   }
   const std::optional<schema::KeepLast>& kept() const { return keep_; }
+  const std::shared_ptr<schema::WindowFile>& window_file() const { return window_file_; }
   // How much of each tape is kept from its next chunk on.
   void set_window_bytes(uint64_t bytes) { window_bytes_ = bytes; }
   uint64_t window_bytes() const { return window_bytes_.load(); }
-  // Why copies failed, one sentence each, the first ones.
-  std::vector<std::string> take_copy_failures();
+  // Why copies failed, or less than KeepLast was kept: one sentence each, the first ones.
+  std::vector<std::string> take_window_failures();
 
   // Gives memory back that is kept for chunks to come.
   void drop_spares();
@@ -121,6 +123,7 @@ class TapeWriters {
   void keep_spare(schema::EventColumns columns);
 
   std::optional<schema::KeepLast> keep_;  // nothing: whole tapes
+  std::shared_ptr<schema::WindowFile> window_file_;
   std::atomic<uint64_t> window_bytes_{UINT64_MAX};
   std::mutex mutex_;  // of everything below and of Tape::jobs, is_scheduled
   std::condition_variable work_came_;

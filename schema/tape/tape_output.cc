@@ -106,7 +106,8 @@ base::Status TapeOutput::put_events(const EventColumns& chunk, std::span<const u
   const ChunkHeader header{ChunkKind::kEvents, 0, chunk.count, chunk.first_event, 0};
   last_chunk_bytes_ = frame.size();
   if (window_) {
-    TapeWindow::Chunk kept{header, {frame.begin(), frame.end()}, {}, base::monotonic_ns()};
+    TapeWindow::Chunk kept{
+        .header = header, .frame = {frame.begin(), frame.end()}, .end_ns = base::monotonic_ns()};
     kept.counts.add(chunk);
     return window_->add(std::move(kept));
   }
@@ -188,8 +189,12 @@ base::Status TapeOutput::put_window(TapeWindow& window, std::optional<Inheritanc
   }
   base::Status written = inheritance ? put_inheritance(*inheritance, compressor) : base::Status();
   if (written.ok() && window.dropped() != 0) written = put_beginning(window, compressor);
+  std::vector<uint8_t> room;
   for (const TapeWindow::Chunk& chunk : window.chunks()) {
-    if (written.ok()) written = put(chunk.header, chunk.frame, footer_bytes());
+    if (written.ok()) {
+      const auto frame = chunk.read_frame(room);
+      written = frame.ok() ? put(chunk.header, *frame, footer_bytes()) : frame.error();
+    }
     if (written.ok()) {
       written_.add(chunk.counts);
     } else {

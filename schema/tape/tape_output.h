@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/output_file.h"
@@ -41,9 +42,12 @@ class TapeOutput {
   // Once, at any time before finish(). Does not fail either: such a tape is worth having without
   // it.
   void add_inheritance(const Inheritance& inheritance, FrameCompressor& compressor);
-  // From now on, before the first chunk, only the last ones are kept, in memory: finish() writes
-  // them. Nothing is saved until then. On a full disk, the oldest of them are lost, and counted.
-  void keep_last(const KeepLast& keep) { window_ = std::make_unique<TapeWindow>(keep); }
+  // From now on, before the first chunk, only the last ones are kept, as TapeWindow does: finish()
+  // writes them. Nothing is saved until then. On a full disk, the oldest of them are lost, and
+  // counted.
+  void keep_last(const KeepLast& keep, std::shared_ptr<WindowFile> file = nullptr) {
+    window_ = std::make_unique<TapeWindow>(keep, std::move(file));
+  }
   // With a window: the whole tape that finish({}, summary) would write now, to another file. Fails
   // with kNoSpace, and leaves no file, if the disk has no room for it.
   base::Result<TapeSummary> write_copy(const std::string& path, const TapeSummary& summary,

@@ -67,12 +67,35 @@ void ChunkCounts::add(const ProcessSample& sample) {
   largest_sample->parts.peak_bytes = peak_bytes;
 }
 
+base::Result<std::span<const uint8_t>> TapeWindow::Chunk::read_frame(
+    std::vector<uint8_t>& room) const {
+  if (!filed) return std::span(frame);
+  HEAPTAPE_RETURN_IF_ERROR(filed.read(room));
+  return std::span<const uint8_t>(room);
+}
+
 base::Status TapeWindow::add(Chunk chunk) {
   const uint64_t now_ns = chunk.end_ns;
-  chunk_bytes_ += kBytesPerChunk + chunk.frame.size();
+  chunk.header.payload_bytes = static_cast<uint32_t>(chunk.frame.size());
+  chunk_bytes_ += kBytesPerChunk + chunk.header.payload_bytes;
   chunks_.push_back(std::move(chunk));
   while (is_too_large()) HEAPTAPE_RETURN_IF_ERROR(drop_oldest());
-  return drop_older(now_ns);
+  HEAPTAPE_RETURN_IF_ERROR(drop_older(now_ns));
+  return file_ ? file_youngest() : base::Status();
+}
+
+base::Status TapeWindow::file_youngest() {
+  Chunk& youngest = chunks_.back();
+  for (;;) {
+    auto filed = file_->put(youngest.frame);
+    if (filed.ok()) {
+      youngest.filed = std::move(*filed);
+      youngest.frame = std::vector<uint8_t>();  // {} would keep its memory
+      return {};
+    }
+    if (chunks_.size() == 1) return {};
+    HEAPTAPE_RETURN_IF_ERROR(drop_oldest());
+  }
 }
 
 base::Status TapeWindow::set_bytes(uint64_t bytes) {
@@ -103,8 +126,10 @@ bool TapeWindow::is_too_large() const {
 base::Status TapeWindow::drop_oldest() {
   const Chunk chunk = std::move(chunks_.front());
   chunks_.pop_front();
-  chunk_bytes_ -= kBytesPerChunk + chunk.frame.size();
-  HEAPTAPE_ASSIGN_OR_RETURN(auto words, decompress_frame(chunk.frame));
+  chunk_bytes_ -= kBytesPerChunk + chunk.header.payload_bytes;
+  std::vector<uint8_t> room;
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto frame, chunk.read_frame(room));
+  HEAPTAPE_ASSIGN_OR_RETURN(auto words, decompress_frame(frame));
   EventDecoder decoder;
   HEAPTAPE_RETURN_IF_ERROR(decoder.load(std::move(words)));
   std::vector<Event> events(kBatchEvents);

@@ -1,11 +1,15 @@
-// The end of a tape, kept in memory: its last chunks, and what is left of those before them.
+// The end of a tape, kept in memory or on disk: its last chunks, and what is left of those before
+// them.
 // docs/decisions/0049-last-calls.md.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -16,6 +20,7 @@
 #include "schema/tape/live_blocks.h"
 #include "schema/tape/op.h"
 #include "schema/tape/stack.h"
+#include "schema/tape/window_file.h"
 
 namespace heaptape::schema {
 
@@ -46,18 +51,26 @@ struct ChunkCounts {
 
 // Drops the oldest chunks as new ones come. Calls that were dropped leave the blocks that are still
 // live, the settings that last, the frames, and which threads have ended: with these, the rest is a
-// tape. Memory: the chunks, and some 80 bytes for each live block. One thread.
+// tape. Memory: the chunks, which are less than a KiB each where their frames are in a file, and
+// some 80 bytes for each live block. A chunk for which the file has no room takes that of the
+// oldest: these go until it is in the file, or is the only one and stays in memory. One thread.
 class TapeWindow {
  public:
   struct Chunk {
-    ChunkHeader header;  // of kEvents
-    std::vector<uint8_t> frame;
-    ChunkCounts counts;
+    ChunkHeader header;          // of kEvents
+    std::vector<uint8_t> frame;  // or
+    WindowFile::Frame filed = {};
+    ChunkCounts counts = {};
     uint64_t end_ns = 0;  // base::monotonic_ns() when it was complete
-  };
-  explicit TapeWindow(const KeepLast& keep) : keep_(keep) {}
 
-  // Fails with kDamaged only if a chunk that we encoded cannot be decoded.
+    // Either frame; `room` is for its bytes, if it needs that.
+    base::Result<std::span<const uint8_t>> read_frame(std::vector<uint8_t>& room) const;
+  };
+  // The frames are in `file`; null: in memory.
+  explicit TapeWindow(const KeepLast& keep, std::shared_ptr<WindowFile> file = nullptr)
+      : keep_(keep), file_(std::move(file)) {}
+
+  // These fail only if a chunk that we encoded cannot be decoded, or be read back from the file.
   base::Status add(Chunk chunk);
   base::Status set_bytes(uint64_t bytes);  // KeepLast::bytes
   base::Status drop_older(uint64_t now_ns);
@@ -76,9 +89,11 @@ class TapeWindow {
  private:
   uint64_t beginning_bytes() const;
   bool is_too_large() const;
+  base::Status file_youngest();
   void forget_threads();
 
   KeepLast keep_;
+  const std::shared_ptr<WindowFile> file_;  // outlives the chunks
   std::deque<Chunk> chunks_;
   uint64_t chunk_bytes_ = 0;
   // What the dropped chunks left:

@@ -39,7 +39,9 @@ class TapeWriter : private ChunkSink {
     return output_.add_keyframe(keyframe, most_bytes, compressor_);
   }
   // As TapeOutput has them.
-  void keep_last(const KeepLast& keep) { output_.keep_last(keep); }
+  void keep_last(const KeepLast& keep, std::shared_ptr<WindowFile> file = nullptr) {
+    output_.keep_last(keep, std::move(file));
+  }
   base::Result<TapeSummary> write_copy(const std::string& path, const TapeSummary& summary) {
     encoder_.flush();
     return output_.write_copy(path, summary, compressor_);

@@ -246,9 +246,51 @@ TEST_F(LastCalls, ArePastWhenTheRecordingHasEnded) {
   EXPECT_FALSE(fs::exists(copy()));
 }
 
+// Beside the tape, where only the recorder sees them.
+TEST_F(LastCalls, MayBeOnDisk) {
+  record_busy(3, "4MiB,disk");
+  EXPECT_TRUE(all_verify());
+  EXPECT_GT(open(largest_tape()).dropped_calls(), 100'000u);
+  size_t busy = 0;
+  uint64_t bytes = 0;
+  for (const schema::ManifestProcess& process : manifest().processes) {
+    bytes += process.bytes;
+    if (process.events >= 100'000) ++busy;
+  }
+  EXPECT_EQ(busy, 3u);
+  EXPECT_GT(bytes, 2u << 20);
+  const HeapWalk heap = walk_heap(read_tape(largest_tape()).events);
+  EXPECT_EQ(heap.doubly_given, 0u);
+  EXPECT_EQ(heap.unknown_frees, 0u);
+}
+
+TEST_F(LastCalls, OnDiskEndWithTheSameHeap) {
+  const auto live_at_end = [this](const Words& options) {
+    EXPECT_EQ(record({target_path("inheritance"), "bulk"}, options).status, 0);
+    EXPECT_TRUE(verifies());
+    return walk_heap(read_tape().events).live;
+  };
+  const uint64_t whole = live_at_end({});
+  EXPECT_EQ(live_at_end({"--keep-last", "1ms,disk", "--force"}), whole);
+  EXPECT_GT(open(tape_path()).dropped_calls(), 0u);
+}
+
+TEST_F(LastCalls, OnDiskHaveAFileWithoutAName) {
+  const std::string look = "x=$(printf %09999d 1); ls -A " + dir_.file("") +
+                           " | grep -v '^run'; readlink /proc/$PPID/fd/* | grep " + dir_.file("#") +
+                           "; " + ctl("flush");
+  const Ended ended = record(shell(look), {"--keep-last", "1MiB,disk"});
+  EXPECT_EQ(ended.status, 5) << ended.describe();
+  EXPECT_TRUE(ended.out.starts_with(dir_.file("#"))) << ended.out;
+  EXPECT_TRUE(verifies(copy()));
+  EXPECT_TRUE(all_verify());
+}
+
 TEST_F(LastCalls, RefuseWhatMakesNoSense) {
   expect_refusal({"--keep-last", "0"}, "less than a chunk of a tape needs: give at least 1MiB");
   expect_refusal({"--keep-last", "4096"}, "give at least 1MiB");
+  expect_refusal({"--keep-last", "1MiB,tape"}, "'tape' is no place for the last calls: type disk");
+  expect_refusal({"--keep-last", "soon,disk"}, "'soon' is neither a time");
   expect_refusal({"--keep-last", "soon"}, "neither a time, such as 90s or 10m, nor a size");
   expect_refusal({"--keep-last", "1MiB", "--max-size", "1MiB"}, "give either --keep-last");
   expect_refusal({"--flush-at", "1GiB"}, "need --keep-last: add it");

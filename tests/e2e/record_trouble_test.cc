@@ -30,6 +30,7 @@ struct RecordedScript {
 const RecordedScript kScripts[] = {
     {"one_process", {"--stacks", "dwarf"}, "echo said; exit 3"},
     {"two_processes", {"--stacks", "fp"}, "(exit 7); echo said; exit 3"},
+    {"last_calls_on_disk", {"--keep-last", "1h,disk"}, "echo said; exit 3"},
 };
 
 class RecordingsInTrouble : public testing::TestWithParam<RecordedScript> {
@@ -144,6 +145,77 @@ TEST_P(RecordingsInTrouble, AreRefusedOrWholeOrSayWhatIsMissing) {
 
 INSTANTIATE_TEST_SUITE_P(All, RecordingsInTrouble, testing::ValuesIn(kScripts),
                          [](const auto& info) { return std::string(info.param.name); });
+
+// The file of the last calls.
+class LastCallsInTrouble : public testing::Test {
+ protected:
+  Traced record(const std::string& keep, const std::vector<std::string>& command,
+                const std::vector<std::string>& faults) const {
+    std::vector<std::string> words = {"record", "-o", "run.tape", "--keep-last", keep, "--"};
+    words.insert(words.end(), command.begin(), command.end());
+    return run_in_trouble(dir_.path(), words, faults);
+  }
+  schema::TapeReader open() const {
+    auto tape = schema::TapeReader::open(dir_.file("run.tape"));
+    EXPECT_TRUE(tape.ok()) << tape.error().message;
+    return std::move(*tape);
+  }
+
+  TempDir dir_;
+};
+
+// A network file system has no files that never had a name.
+TEST_F(LastCallsInTrouble, MayHaveAFileThatHadAName) {
+  const Traced traced =
+      record("1MiB,disk", {"/bin/sh", "-c", "readlink /proc/$PPID/fd/*; ls -A | grep ^.heaptape"},
+             {"EIO 1 1 heaptape open ~/."});
+  if (!traced.is_allowed) GTEST_SKIP() << "may not trace";
+  EXPECT_EQ(traced.failed_calls, 1u);
+  EXPECT_NE(traced.ended.out.find("/.heaptape-"), std::string::npos) << traced.ended.describe();
+  EXPECT_EQ(traced.ended.status, 1) << "but has no more";
+  EXPECT_GT(open().events(), 0u);
+}
+
+TEST_F(LastCallsInTrouble, RefuseADirectoryThatTakesNoFile) {
+  const Traced traced =
+      record("1MiB,disk", {"/bin/sh", "-c", "echo said"}, {"EROFS 2 3 heaptape open ~"});
+  if (!traced.is_allowed) GTEST_SKIP() << "may not trace";
+  EXPECT_EQ(traced.ended.status, 2) << traced.ended.describe();
+  EXPECT_EQ(traced.ended.out, "");
+  EXPECT_NE(traced.ended.err.find("cannot create a file for the last calls in '.'"),
+            std::string::npos)
+      << traced.ended.err;
+  EXPECT_TRUE(std::filesystem::is_empty(dir_.path()));
+}
+
+// Fewer are kept, all of them are accounted for, and the recorder says why.
+TEST_F(LastCallsInTrouble, AreFewerOnAFullDisk) {
+  constexpr uint64_t kCalls = 4'000'000;
+  const Traced traced = record("8MiB,disk", {target_path("burst"), std::to_string(kCalls / 2)},
+                               {"ENOSPC 5 - heaptape pwrite ~"});
+  if (!traced.is_allowed) GTEST_SKIP() << "may not trace";
+  EXPECT_EQ(traced.ended.status, 0) << traced.ended.describe();
+  EXPECT_GT(traced.failed_calls, 0u);
+  EXPECT_NE(traced.ended.err.find("No space left on device; fewer calls were kept"),
+            std::string::npos)
+      << traced.ended.err;
+  const schema::TapeReader tape = open();
+  EXPECT_EQ(tape.summary()->losses.lost_events, 0u);
+  EXPECT_GT(tape.dropped_calls(), kCalls / 2);
+  EXPECT_GE(tape.dropped_calls() + tape.events() - tape.inherited_blocks(), kCalls);
+}
+
+// What was kept cannot be read back: there is no tape, and a sentence.
+TEST_F(LastCallsInTrouble, AreLostWithTheirDisk) {
+  const Traced traced =
+      record("8MiB,disk", {target_path("burst"), "200000"}, {"EIO 3 - heaptape pread ~"});
+  if (!traced.is_allowed) GTEST_SKIP() << "may not trace";
+  EXPECT_EQ(traced.ended.status, 0) << traced.ended.describe();
+  EXPECT_GT(traced.failed_calls, 0u);
+  EXPECT_NE(traced.ended.err.find("cannot read the last calls back"), std::string::npos)
+      << traced.ended.err;
+  EXPECT_FALSE(std::filesystem::exists(dir_.file("run.tape")));
+}
 
 }  // namespace
 }  // namespace heaptape::tests

@@ -121,6 +121,57 @@ TEST(FullDisk, LosesTheOldestOfTheLastCalls) {
   EXPECT_EQ(tests::read_events(*reader).back(), events.back());
 }
 
+// Those that lie on the disk: the oldest make room for the others, as if less were to be kept.
+TEST(FullDisk, DropsTheOldestOfTheLastCallsOnDisk) {
+  tests::TempDir dir;
+  tests::Random random(10);
+  auto writer = TapeWriter::create(dir.file("t"), tests::sample_header());
+  ASSERT_TRUE(writer.ok());
+  const std::shared_ptr<WindowFile> file = *WindowFile::create(dir.file("t"));
+  (*writer)->keep_last({.bytes = 8 << 20}, file);
+  const auto events = tests::plausible_events(random, 200'000);
+  {
+    const FileSizeLimit limit(1 << 17);
+    for (const Event& event : events) {
+      (*writer)->append(event);
+      if ((*writer)->events() % 5'000 == 0) (*writer)->flush();
+    }
+  }
+  EXPECT_FALSE(file->failure().ok());
+  const auto summary = (*writer)->finish({});
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(summary->end_reason, EndReason::kExited) << "there is room again";
+  EXPECT_EQ(summary->losses.lost_events, 0u);
+  auto reader = TapeReader::open(dir.file("t"));
+  ASSERT_TRUE(reader.ok()) << reader.error().message;
+  const uint64_t kept = reader->events() - reader->inherited_blocks();
+  EXPECT_GT(kept, 10'000u);
+  EXPECT_EQ(kept + reader->dropped_calls(), events.size());
+  EXPECT_EQ(tests::read_events(*reader).back(), events.back());
+}
+
+// The youngest chunk then stays in memory.
+TEST(FullDisk, LeavesOneChunkOfTheLastCallsInMemory) {
+  tests::TempDir dir;
+  auto writer = TapeWriter::create(dir.file("t"), tests::sample_header());
+  ASSERT_TRUE(writer.ok());
+  (*writer)->keep_last({.bytes = 8 << 20}, *WindowFile::create(dir.file("t")));
+  {
+    const FileSizeLimit limit(10);
+    for (uint64_t i = 0; i < 100'000; ++i) {
+      (*writer)->append(tests::malloc_event(16, 0x1000 + i * i % 99'991 * 16));
+      if (i % 10'000 == 9'999) (*writer)->flush();
+    }
+  }
+  const auto summary = (*writer)->finish({});
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(summary->losses.lost_events, 0u);
+  const auto reader = TapeReader::open(dir.file("t"));
+  ASSERT_TRUE(reader.ok()) << reader.error().message;
+  EXPECT_EQ(reader->dropped_calls(), 90'000u);
+  EXPECT_EQ(reader->events() - reader->inherited_blocks(), 10'000u);
+}
+
 // Not even the blocks from before find room.
 TEST(FullDisk, CountsAllOfTheLastCallsAsLost) {
   tests::TempDir dir;

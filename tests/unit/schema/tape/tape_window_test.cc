@@ -185,6 +185,44 @@ TEST_F(TapeWindowTest, IsAWholeTapeIfNothingWasDropped) {
   EXPECT_EQ(tests::read_bytes(dir_.file("last.tape")), tests::read_bytes(dir_.file("whole.tape")));
 }
 
+// The same bytes as with the frames in memory.
+TEST_F(TapeWindowTest, MayBeOnDisk) {
+  const auto in_memory = create("memory.tape");
+  in_memory->keep_last({.bytes = kBytes});
+  const auto on_disk = create("disk.tape");
+  const std::shared_ptr<WindowFile> file = *WindowFile::create(dir_.file("disk.tape"));
+  on_disk->keep_last({.bytes = kBytes}, file);
+  append(*in_memory, StackMode::kUnwindTables);
+  append(*on_disk, StackMode::kUnwindTables);
+  EXPECT_GT(file->bytes(), kBytes / 4);
+  EXPECT_LE(file->bytes(), kBytes);
+  ASSERT_TRUE(on_disk->write_copy(dir_.file("copy.tape"), {}).ok());
+  ASSERT_TRUE(in_memory->finish({}).ok());
+  ASSERT_TRUE(on_disk->finish({}).ok());
+  EXPECT_GT(open("disk.tape").dropped_calls(), 0u);
+  const auto expected = tests::read_bytes(dir_.file("memory.tape"));
+  EXPECT_EQ(tests::read_bytes(dir_.file("disk.tape")), expected);
+  EXPECT_EQ(tests::read_bytes(dir_.file("copy.tape")), expected);
+  EXPECT_EQ(file->bytes(), 0u) << "room for the other tapes";
+}
+
+// As the tapes of several processes do.
+TEST_F(TapeWindowTest, MayShareAFileWithOthers) {
+  const std::shared_ptr<WindowFile> file = *WindowFile::create(dir_.file("0.tape"));
+  std::vector<std::unique_ptr<TapeWriter>> writers;
+  for (const char* const name : {"0.tape", "1.tape", "2.tape"}) {
+    writers.push_back(create(name));
+    writers.back()->keep_last({.bytes = kBytes}, file);
+  }
+  for (const auto& writer : writers) append(*writer, StackMode::kUnwindTables);
+  EXPECT_GT(file->bytes(), kBytes);
+  EXPECT_LE(file->bytes(), 3 * kBytes);
+  for (const auto& writer : writers) ASSERT_TRUE(writer->finish({}).ok());
+  EXPECT_EQ(file->bytes(), 0u);
+  EXPECT_EQ(tests::read_bytes(dir_.file("1.tape")), tests::read_bytes(dir_.file("0.tape")));
+  EXPECT_EQ(tests::read_bytes(dir_.file("2.tape")), tests::read_bytes(dir_.file("0.tape")));
+}
+
 TEST_F(TapeWindowTest, MayBeEmpty) {
   const auto last = create("last.tape");
   last->keep_last({.bytes = kBytes});
