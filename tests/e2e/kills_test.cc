@@ -128,6 +128,29 @@ TEST_P(RecordKillsOfThreads, LoseNoneOfTheLastCalls) {
   EXPECT_LE(own, calls() + static_cast<uint64_t>(GetParam()));
 }
 
+// The program dies of a limit of its own address space, in which the recording has its part.
+TEST_F(RecordKills, ByALimitOfTheAddressSpaceLoseNoneOfTheLastCalls) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer needs more address space than that";
+  const auto record_with = [this](const std::string& mib, const Words& options) {
+    *shared_ = {};
+    const Ended ended = record({target_path("starving"), dir_.file("shared"), mib}, options);
+    EXPECT_EQ(ended.signal, SIGSEGV) << ended.describe();
+    EXPECT_TRUE(verifies());
+  };
+  record_with("8", {});
+  const uint64_t others = read_tape().events.size() - calls();
+  for (const char* const keep : {"1MiB", "1MiB,disk"}) {
+    record_with("200", {"--keep-last", keep, "--force"});
+    const auto reader = schema::TapeReader::open(tape_path());
+    ASSERT_TRUE(reader.ok()) << reader.error().message;
+    EXPECT_EQ(reader->summary()->end_reason, schema::EndReason::kSignalled);
+    EXPECT_GT(reader->dropped_calls(), 100'000u);
+    const uint64_t kept = reader->events() - reader->inherited_blocks();
+    EXPECT_GT(kept, 10'000u);
+    EXPECT_EQ(reader->dropped_calls() + kept, others + calls());
+  }
+}
+
 TEST_P(RecordKillsOfThreads, OfTheRecorderLeaveTheProgramUnharmed) {
   ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // so that the program becomes our child
   Command recorder({.words = endless(GetParam())});

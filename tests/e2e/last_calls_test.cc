@@ -286,6 +286,18 @@ TEST_F(LastCalls, OnDiskHaveAFileWithoutAName) {
   EXPECT_TRUE(all_verify());
 }
 
+// Standard signals do not queue, and one flush serves all that came before it.
+TEST_F(LastCalls, AreWrittenOnceForSignalsThatCameTogether) {
+  const std::string script =
+      "x=$(printf %09999d 1); kill -STOP $PPID; for i in {1..300}; do "
+      "kill -USR1 $PPID; done; kill -CONT $PPID; for i in {1..400}; do [ -e " +
+      copy() + " ] && break; sleep 0.05; done; sleep 0.5";
+  const Ended ended = record(shell(script), {"--keep-last", "1MiB", "--flush-on", "USR1"});
+  EXPECT_EQ(ended.status, 5) << ended.describe();
+  EXPECT_TRUE(verifies(copy()));
+  EXPECT_FALSE(fs::exists(copy(2)));
+}
+
 TEST_F(LastCalls, RefuseWhatMakesNoSense) {
   expect_refusal({"--keep-last", "0"}, "less than a chunk of a tape needs: give at least 1MiB");
   expect_refusal({"--keep-last", "4096"}, "give at least 1MiB");
