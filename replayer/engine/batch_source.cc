@@ -76,10 +76,7 @@ Status BatchSource::read(ResolvedBatch& batch) {
   HEAPTAPE_RETURN_IF_ERROR(resolver_.resolve(read_.events, done_, batch));
   batch.births.clear();
   if (before_ != 0 && done_ + batch.ops.size() == before_) {
-    if (beginning_ != nullptr) {
-      batch.births = beginning_->births;
-      resolver_.set_births(batch.births);
-    }
+    if (beginning_ != nullptr) batch.births = beginning_->births;
     resolver_.begin_range(before_);
     batch.live = resolver_.live().values();
   }

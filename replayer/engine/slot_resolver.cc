@@ -200,10 +200,6 @@ void SlotResolver::begin_with(const Slots& slots) {
   free_slots_.insert(free_slots_.end(), slots.of_blocks.rbegin(), slots.of_blocks.rend());
 }
 
-void SlotResolver::set_births(std::span<const uint64_t> births) {
-  for (uint32_t slot = 0; slot < births.size(); ++slot) blocks_[slot].birth = births[slot];
-}
-
 void SlotResolver::begin_range(uint64_t before) {
   skipped_ = {};
   releases_ = foreign_releases_ = 0;

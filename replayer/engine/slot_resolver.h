@@ -77,8 +77,6 @@ class SlotResolver {
   // Before resolve().
   void begin_with(const Slots& slots);
 
-  // When the blocks were made that have the first slots.
-  void set_births(std::span<const uint64_t> births);
   // The `before` calls so far count no longer; their live blocks do.
   void begin_range(uint64_t before);
 
