@@ -211,6 +211,7 @@ TapeSummary scrubbed_summary(const TapeReader& tape, const Scrubber& scrubber, b
     summary.end_status = -1;
     summary.duration_ns = duration_ns;
     summary.losses = whole.losses;
+    summary.late_ns = whole.late_ns;
   }
   summary.inner_allocators = scrubber.scrub(whole.inner_allocators);
   summary.thread_list.clear();

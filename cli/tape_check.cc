@@ -75,6 +75,12 @@ class ThreadCalls {
   Calls* calls_ = nullptr;     // where those of the caller are counted
 };
 
+// The sum of the parts so far.
+struct Merged {
+  std::unordered_set<uint32_t> ended;    // threads
+  std::unordered_set<uint64_t> damaged;  // offsets of chunks
+};
+
 // The calls from one chunk to another. Stays where it is.
 class Part {
  public:
@@ -87,17 +93,14 @@ class Part {
     damages_.assign(tape.damages().begin() + static_cast<ptrdiff_t>(known), tape.damages().end());
     return status;
   }
-  void sum_up(std::unordered_set<uint32_t>& ended, TapeCheck& check) const {
+  void sum_up(Merged& merged, TapeCheck& check) const {
     check.events += events_;
-    calls_.sum_up(ended, check);
+    calls_.sum_up(merged.ended, check);
     if (!check.wrong_keyframe) check.wrong_keyframe = wrong_keyframe_;
     // Behind its last good chunk a part may have met damage of the next one.
-    std::ranges::copy_if(damages_, std::back_inserter(check.damages),
-                         [&](const schema::Damage& one) {
-                           return std::ranges::none_of(check.damages, [&](const auto& other) {
-                             return one.offset == other.offset && one.reason == other.reason;
-                           });
-                         });
+    for (const schema::Damage& damage : damages_) {
+      if (merged.damaged.insert(damage.offset).second) check.damages.push_back(damage);
+    }
   }
 
  private:
@@ -130,7 +133,7 @@ class Part {
   // Compares the keyframes that stand among the calls of the batch, or behind them.
   using Keyframe = std::vector<uint64_t>::const_iterator;
   Status follow_heap(TapeReader& tape, const EventBatch& batch, Keyframe& next, Keyframe end) {
-    for (size_t i = 0; i < batch.events.size() && next != end; ++i) {
+    for (size_t i = 0; i < batch.events.size() && next != end && !wrong_keyframe_; ++i) {
       heap_.note(batch.events[i], batch.stacks.empty() ? 0 : batch.stacks[i]);
       if (*next != batch.first_event + i + 1) continue;
       const uint64_t call = *next++;
@@ -139,7 +142,7 @@ class Part {
       const bool is_right = kept && kept->event == call && right.event == call &&
                             kept->blocks == right.blocks && kept->births == right.births &&
                             (kept->stacks.empty() || kept->stacks == right.stacks);
-      if (!is_right && !wrong_keyframe_) wrong_keyframe_ = call;
+      if (!is_right) wrong_keyframe_ = call;
     }
     return {};
   }
@@ -195,10 +198,10 @@ Result<TapeCheck> check_tape(TapeReader& tape, size_t threads,
   };
   replayer::for_each_in_threads(parts.size(), parts.size(),
                                 [&](size_t i) { statuses[i] = read_part(i); });
-  std::unordered_set<uint32_t> ended;
+  Merged merged;
   for (size_t i = 0; i < parts.size(); ++i) {
     HEAPTAPE_RETURN_IF_ERROR(statuses[i]);
-    parts[i].sum_up(ended, check);
+    parts[i].sum_up(merged, check);
   }
   return check;
 }

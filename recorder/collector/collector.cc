@@ -194,8 +194,8 @@ void Collector::end_session() {
   pools_.give_back_rings();
 }
 
-// The start is before the cut: whoever calls behind that is recorded, so what hands out a block
-// that is on a tape, and what gives it up, are both there.
+// The start is before the cut: each call that begins behind that is recorded, so what hands out a
+// block that is on a tape, and what gives it up, are both there.
 base::Status Collector::start_again() {
   const uint64_t next = name_number_ + 1;
   const uint64_t number =
@@ -206,11 +206,11 @@ base::Status Collector::start_again() {
     table_.use_first_file(std::make_unique<base::OutputFile>(std::move(file)));
   }
   end_gone();
-  begin_ns_ = base::monotonic_ns();
   session_.board().pause = Pause::kNone;
   const uint64_t cut = stamp_now(session_);
-  table_.note_start(begin_ns_);
   table_.adopt_claims();
+  begin_ns_ = base::monotonic_ns();  // behind those of all processes that joined in the pause
+  table_.note_start(begin_ns_);
   first_process_ = table_.manifest().size();
   table_.resume(path, target_pid_, cut);
   handshakes_.name_tape(path);

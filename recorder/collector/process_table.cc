@@ -412,6 +412,7 @@ void ProcessTable::resume(const std::string& tape_path, uint32_t first_pid, uint
   pauses_ = false;
   names_ = TapeNames(tape_path);
   ended_ = {};
+  stack_counts_ = {};
   written_before_ = writers_.written();
   for (const SlotId slot : slots) {
     change_tape(slot, cut);

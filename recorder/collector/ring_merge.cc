@@ -600,7 +600,9 @@ schema::TapeSummary RingMerge::collect_summary(uint64_t now_ns) const {
   summary.losses.unrepaired_inversions = unrepaired_inversions_;
   summary.repaired_inversions = repaired_inversions_;
   summary.unknown_frees = unknown_frees_;
-  summary.nested_calls = slot.nested.load(std::memory_order_relaxed);
+  // Calls that an interval before counted may be taken back in this one.
+  const auto nested = static_cast<int64_t>(slot.nested.load(std::memory_order_relaxed));
+  summary.nested_calls = static_cast<uint64_t>(std::max<int64_t>(nested, 0));
   summary.bootstrap_calls = slot.bootstrap.load(std::memory_order_relaxed);
   summary.stalls = counted.stalls;
   summary.stall_ns = counted.stall_ns;

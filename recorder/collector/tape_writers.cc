@@ -62,7 +62,7 @@ std::vector<WrittenTape> TapeWriters::wait() {
 std::vector<std::string> TapeWriters::take_window_failures() {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> failures = std::exchange(copy_failures_, {});
-  const base::Status filed = window_file_ ? window_file_->failure() : base::Status();
+  const base::Status filed = window_file_ ? window_file_->take_failure() : base::Status();
   if (!filed.ok()) {
     failures.push_back(filed.error().message + "; fewer calls were kept than --keep-last allows");
   }

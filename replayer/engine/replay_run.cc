@@ -321,7 +321,7 @@ void ReplayRun::add_notes(const ReplayOptions& options, const TapeFacts& facts, 
   metrics.incomparable = why_incomparable(spec_, run, facts);
   metrics.known_resident = known_resident(spec_, facts);
   if (options.beginning != nullptr) {
-    result.notes.push_back("growths and cumulative figures are of calls #" +
+    result.notes.push_back("growths, last frees and cumulative figures are of calls #" +
                            base::grouped(options.from) +
                            " on: the heap before them is that of a keyframe");
   } else if (const uint64_t before = metrics.accounting.before; before != 0) {

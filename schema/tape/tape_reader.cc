@@ -44,6 +44,10 @@ base::Status TapeReader::open_contents() {
   HEAPTAPE_RETURN_IF_ERROR(load_summary());
   HEAPTAPE_RETURN_IF_ERROR(load_inheritance());
   HEAPTAPE_ASSIGN_OR_RETURN(event_count_, check_sequence(chunks_, first_number_, damage_));
+  std::ranges::copy_if(chunks_, std::back_inserter(keyframes_), [this](const ChunkRef& chunk) {
+    return chunk.kind == ChunkKind::kKeyframe && chunk.first_event >= first_number_;
+  });
+  std::ranges::stable_sort(keyframes_, {}, &ChunkRef::first_event);
   return {};
 }
 
@@ -323,8 +327,8 @@ std::optional<Stacks> TapeReader::keyframe_stacks(uint64_t until) const {
   Stacks stacks;
   uint64_t chunks_end = 0;
   uint64_t event = 0;  // of the keyframe before
-  for (const ChunkRef& chunk : chunks_) {
-    if (chunk.kind != ChunkKind::kKeyframe || chunk.first_event > until) continue;
+  for (const ChunkRef& chunk : keyframes_) {
+    if (chunk.first_event > until) break;
     if (chunk.first_event == event) continue;  // only the first chunk of each has some
     event = chunk.first_event;
     EventDecoder decoder;
@@ -388,7 +392,7 @@ base::Result<std::vector<ProcessSample>> TapeReader::read_samples(uint64_t from,
 
 std::vector<uint64_t> TapeReader::chunk_beginnings() const {
   std::vector<uint64_t> calls;
-  // seek() passes over a chunk without events, and so does who reads up to it.
+  // seek() passes over a chunk without events, and so does a reader that stops there.
   bool has_events_before = false;
   for (const ChunkRef& chunk : chunks_) {
     if (!has_events(chunk)) continue;
@@ -403,36 +407,30 @@ std::vector<uint64_t> TapeReader::chunk_beginnings() const {
 std::vector<uint64_t> TapeReader::keyframes() const {
   std::vector<uint64_t> calls;
   if (joined_blocks() != 0) return calls;
-  for (const ChunkRef& chunk : chunks_) {
-    if (chunk.kind != ChunkKind::kKeyframe || chunk.first_event < first_number_) continue;
-    calls.push_back(chunk.first_event - first_number_);
-  }
-  std::ranges::sort(calls);
+  for (const ChunkRef& chunk : keyframes_) calls.push_back(chunk.first_event - first_number_);
   calls.erase(std::unique(calls.begin(), calls.end()), calls.end());
   return calls;
 }
 
 base::Result<std::optional<Keyframe>> TapeReader::read_keyframe(uint64_t event) {
   if (joined_blocks() != 0 || event > events()) return std::optional<Keyframe>();
-  const auto is_it = [&](const ChunkRef& chunk) {
-    return chunk.kind == ChunkKind::kKeyframe && chunk.first_event >= first_number_ &&
-           chunk.first_event - first_number_ <= event;
-  };
-  const auto last = std::find_if(chunks_.rbegin(), chunks_.rend(), is_it);
-  if (last == chunks_.rend()) return std::optional<Keyframe>();
+  const auto behind =
+      std::ranges::upper_bound(keyframes_, first_number_ + event, {}, &ChunkRef::first_event);
+  if (behind == keyframes_.begin()) return std::optional<Keyframe>();
+  const uint64_t number = std::prev(behind)->first_event;
   Keyframe keyframe;
-  keyframe.event = last->first_event - first_number_;
+  keyframe.event = number - first_number_;
   uint64_t live_blocks = 0;
   uint64_t chunks_end = 0;
-  for (const ChunkRef& chunk : chunks_) {
-    if (chunk.kind != ChunkKind::kKeyframe || chunk.first_event != last->first_event) continue;
+  for (auto chunk = std::ranges::lower_bound(keyframes_, number, {}, &ChunkRef::first_event);
+       chunk != behind; ++chunk) {
     EventDecoder decoder;
     uint64_t chunk_bytes = 0;
-    base::Status added = load_chunk(chunk, decoder, chunks_end, chunk_bytes);
+    base::Status added = load_chunk(*chunk, decoder, chunks_end, chunk_bytes);
     live_blocks = decoder.live_blocks();
     if (added.ok()) added = add_part(decoder, keyframe);
     if (added.ok()) continue;
-    HEAPTAPE_RETURN_IF_ERROR(damage_.note({chunk.offset, 0, 0, added.error().message}));
+    HEAPTAPE_RETURN_IF_ERROR(damage_.note({chunk->offset, 0, 0, added.error().message}));
     return std::optional<Keyframe>();
   }
   // Its writer may have been killed in between.
@@ -442,6 +440,9 @@ base::Result<std::optional<Keyframe>> TapeReader::read_keyframe(uint64_t event) 
 
 base::Status TapeReader::add_part(EventDecoder& part, Keyframe& keyframe) const {
   const size_t before = keyframe.blocks.size();
+  if (part.count() > part.live_blocks() - std::min<uint64_t>(before, part.live_blocks())) {
+    return base::Error::damaged("it has more blocks than its keyframe");
+  }
   keyframe.blocks.resize(before + part.count());
   const auto blocks = std::span(keyframe.blocks).subspan(before);
   HEAPTAPE_ASSIGN_OR_RETURN(const size_t count, part.read(blocks));

@@ -116,8 +116,8 @@ class TapeReader {
   // The samples of the process in the chunks that have the calls `from` to `to`, which are not
   // decoded. Leaves the reader where it is.
   base::Result<std::vector<ProcessSample>> read_samples(uint64_t from, uint64_t to);
-  // Calls before chunks of events, as seek() has them, ascending: whoever reads up to one of these
-  // and whoever seeks there share no chunk, and leave out none.
+  // Calls before chunks of events, as seek() has them, ascending: a reader that stops at one of
+  // these and one that seeks there share no chunk, and leave out none.
   std::vector<uint64_t> chunk_beginnings() const;
   // After how many calls the tape has a keyframe, ascending.
   std::vector<uint64_t> keyframes() const;
@@ -160,6 +160,7 @@ class TapeReader {
   TapeHeader header_;
   std::optional<TapeSummary> summary_;
   std::vector<ChunkRef> chunks_;
+  std::vector<ChunkRef> keyframes_;  // of these, by call
   std::optional<uint64_t> cut_at_;
   std::vector<uint64_t> tail_words_;  // of the last chunk, if that is in parts
   uint64_t event_count_ = 0;

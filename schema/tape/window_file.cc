@@ -10,6 +10,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/address/pages.h"
 #include "base/check.h"
 #include "base/display_text.h"
 #include "base/output_place.h"
@@ -19,6 +20,8 @@ namespace heaptape::schema {
 namespace {
 
 constexpr mode_t kMode = 0600;
+// Smaller pieces of room would hardly ever lie beside each other once several windows use the file.
+constexpr uint64_t kPieceBytes = 4096;
 
 // Some file systems, such as NFS, have no files that never had a name.
 base::Descriptor open_unnamed(const std::string& directory) {
@@ -35,6 +38,7 @@ base::Descriptor open_unnamed(const std::string& directory) {
 WindowFile::Frame& WindowFile::Frame::operator=(Frame&& other) noexcept {
   std::swap(file_, other.file_);
   std::swap(parts_, other.parts_);
+  std::swap(bytes_, other.bytes_);
   std::swap(crc32_, other.crc32_);
   other.give_back();
   return *this;
@@ -52,6 +56,7 @@ base::Status WindowFile::Frame::read(std::vector<uint8_t>& bytes) const {
   bytes.clear();
   for (Part part : parts_) {
     const size_t before = bytes.size();
+    part.bytes = std::min(part.bytes, bytes_ - before);
     bytes.resize(before + part.bytes);
     while (part.bytes != 0) {
       const ssize_t got = pread(file_->file_.get(), bytes.data() + bytes.size() - part.bytes,
@@ -83,7 +88,8 @@ base::Result<WindowFile::Frame> WindowFile::put(std::span<const uint8_t> bytes) 
   HEAPTAPE_CHECK(!bytes.empty());
   Frame frame;
   frame.file_ = this;
-  frame.parts_ = take(bytes.size());
+  frame.parts_ = take(base::round_up(bytes.size(), kPieceBytes));
+  frame.bytes_ = bytes.size();
   frame.crc32_ = crc32_of(bytes);
   const base::Status written = write(frame.parts_, bytes);
   if (written.ok()) return frame;
@@ -97,9 +103,9 @@ uint64_t WindowFile::bytes() {
   return end_;
 }
 
-base::Status WindowFile::failure() {
+base::Status WindowFile::take_failure() {
   const std::lock_guard lock(mutex_);
-  return failure_;
+  return std::exchange(failure_, {});
 }
 
 // The lowest that are free, so that the end of the file gets free as well.
@@ -144,6 +150,7 @@ void WindowFile::give_back(std::span<const Part> parts) {
 
 base::Status WindowFile::write(std::span<const Part> parts, std::span<const uint8_t> bytes) {
   for (Part part : parts) {
+    part.bytes = std::min<uint64_t>(part.bytes, bytes.size());
     while (part.bytes != 0) {
       const ssize_t wrote =
           pwrite(file_.get(), bytes.data(), part.bytes, static_cast<off_t>(part.offset));

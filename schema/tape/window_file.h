@@ -15,9 +15,10 @@
 namespace heaptape::schema {
 
 // Serves the windows of all tapes of a recording. Guarantees:
-// - The file is never larger than the frames that were in it at one time: each takes the first room
-//   that others left, in several parts if need be. So it needs no support of the file system, and
-//   neither offsets nor the disk's room grow with the length of the recording.
+// - The file is never larger than the frames that were in it at one time, each rounded up to 4 KiB:
+//   it takes the first room that others left, in several parts if need be. So it needs no support
+//   of the file system, and neither offsets nor the disk's room grow with the length of the
+//   recording.
 // - It has no name, mode 0600, and is gone with its process, however that ends.
 // - A frame that comes back is the one that was put there (CRC-32).
 // Any thread.
@@ -48,6 +49,7 @@ class WindowFile {
 
     WindowFile* file_ = nullptr;
     std::vector<Part> parts_;  // empty: none
+    uint64_t bytes_ = 0;       // parts have room for so many, or a little more
     uint32_t crc32_ = 0;
   };
 
@@ -58,8 +60,8 @@ class WindowFile {
   base::Result<Frame> put(std::span<const uint8_t> bytes);
   // Its size now.
   uint64_t bytes();
-  // The first failure to put, if there was one.
-  base::Status failure();
+  // The first failure to put since the last call, if there was one.
+  base::Status take_failure();
 
  private:
   WindowFile(std::string directory, base::Descriptor file)

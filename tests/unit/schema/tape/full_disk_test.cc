@@ -137,7 +137,7 @@ TEST(FullDisk, DropsTheOldestOfTheLastCallsOnDisk) {
       if ((*writer)->events() % 5'000 == 0) (*writer)->flush();
     }
   }
-  EXPECT_FALSE(file->failure().ok());
+  EXPECT_FALSE(file->take_failure().ok());
   const auto summary = (*writer)->finish({});
   ASSERT_TRUE(summary.ok()) << summary.error().message;
   EXPECT_EQ(summary->end_reason, EndReason::kExited) << "there is room again";
