@@ -165,10 +165,11 @@ TEST_P(IntervalsOfCalls, HaveWholeStacks) {
 
 // A block goes from one thread's resize straight into another's, also at the moment of a stop.
 TEST_F(Intervals, OfThreadsThatExchangeBlocks) {
-  const CommandLine line{.words = record_words({target_path("thread_exchange"), "8", "200000"})};
+  const CommandLine line{.words = record_words({target_path("thread_exchange"), "8", "3000000"})};
   Command recording(line);
   ASSERT_TRUE(wait_for(1));
-  while (ask("stop").status == 0 && ask("start").status == 0) {
+  for (int stops = 0; stops < 10 && ask("stop").status == 0; ++stops) {
+    if (ask("start").status != 0) break;
   }
   const Ended ended = recording.wait();
   EXPECT_EQ(ended.status, 0) << ended.describe();
