@@ -165,7 +165,8 @@ TEST_P(IntervalsOfCalls, HaveWholeStacks) {
 
 // A block goes from one thread's resize straight into another's, also at the moment of a stop.
 TEST_F(Intervals, OfThreadsThatExchangeBlocks) {
-  const CommandLine line{.words = record_words({target_path("thread_exchange"), "8", "3000000"})};
+  const char* const calls = kSanitized ? "200000" : "3000000";
+  const CommandLine line{.words = record_words({target_path("thread_exchange"), "8", calls})};
   Command recording(line);
   ASSERT_TRUE(wait_for(1));
   for (int stops = 0; stops < 10 && ask("stop").status == 0; ++stops) {
@@ -174,7 +175,10 @@ TEST_F(Intervals, OfThreadsThatExchangeBlocks) {
   const Ended ended = recording.wait();
   EXPECT_EQ(ended.status, 0) << ended.describe();
   const auto processes = manifest().processes;
-  EXPECT_GT(processes.size(), 1u);
+  // A recorder with a sanitizer may not answer before the program has ended.
+  if (!kSanitized) {
+    EXPECT_GT(processes.size(), 1u);
+  }
   // Where a thread is preempted for long within a resize, its call may be out of place.
   for (const schema::ManifestProcess& process : processes) {
     const Tape tape = read_tape(dir_.file(process.tape));
