@@ -83,11 +83,10 @@ Result<int> explain_tape(const ExplainCommandOptions& options, Console& console,
                             open_tape(options.tape_path, schema::OnDamage::kStop, console));
   if (!options.is_chosen) note_bigger_tape(tape, console);
   HEAPTAPE_RETURN_IF_ERROR(check_page(options, explained.spec));
-  HEAPTAPE_ASSIGN_OR_RETURN(auto moment, find_explained(tape, explained, console));
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto moment, find_explained(tape, explained, console));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto known, read_sites(tape, options, rules, moment, console));
   const replayer::Sites* const sites = known == nullptr ? nullptr : &known->sites;
-  HEAPTAPE_ASSIGN_OR_RETURN(const auto heap,
-                            explain_heap(tape, explained, std::move(moment), sites, console));
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto heap, explain_heap(tape, explained, moment, sites, console));
   if (!heap) return kExitFailed;
   const auto& [explanation, calls] = *heap;
   if (calls && shows_none(*explanation.run.picture, *calls)) return no_site_shown(tape);

@@ -33,7 +33,7 @@ base::Result<replayer::ExplainedMoment> find_explained(schema::TapeReader& tape,
 
 base::Result<std::optional<ExplainedHeap>> explain_heap(schema::TapeReader& tape,
                                                         const replayer::ExplainOptions& options,
-                                                        replayer::ExplainedMoment explained,
+                                                        const replayer::ExplainedMoment& explained,
                                                         const replayer::Sites* sites,
                                                         Console& console) {
   Progress progress(console, "replaying " + base::display_text(tape.path()));

@@ -26,7 +26,7 @@ base::Result<replayer::ExplainedMoment> find_explained(schema::TapeReader& tape,
 // reported it. Fails if there is no account. `sites` may be null, and must outlive the result.
 base::Result<std::optional<ExplainedHeap>> explain_heap(schema::TapeReader& tape,
                                                         const replayer::ExplainOptions& options,
-                                                        replayer::ExplainedMoment explained,
+                                                        const replayer::ExplainedMoment& explained,
                                                         const replayer::Sites* sites,
                                                         Console& console);
 

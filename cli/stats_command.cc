@@ -43,9 +43,9 @@ Result<std::optional<replayer::HeapOfSites>> heap_of(schema::TapeReader& tape,
                                                      const replayer::ExplainOptions& question,
                                                      const replayer::Sites& sites,
                                                      Console& console) {
-  HEAPTAPE_ASSIGN_OR_RETURN(auto explained, find_explained(tape, question, console));
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto explained, find_explained(tape, question, console));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto heap,
-                            explain_heap(tape, question, std::move(explained), &sites, console));
+                            explain_heap(tape, question, explained, &sites, console));
   if (!heap) return std::optional<replayer::HeapOfSites>();
   return std::optional(replayer::heap_of_sites(tape.header(), heap->explanation, *heap->calls));
 }

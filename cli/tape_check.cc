@@ -89,7 +89,7 @@ class Part {
   // Once. `note` is told of each batch how many calls it has.
   Status read(TapeReader& tape, const std::function<void(size_t)>& note) {
     const size_t known = tape.damages().size();
-    const Status status = read_calls(tape, note);
+    Status status = read_calls(tape, note);
     damages_.assign(tape.damages().begin() + static_cast<ptrdiff_t>(known), tape.damages().end());
     return status;
   }
