@@ -131,9 +131,7 @@ void print_summary(const TapeSummary& summary, const schema::TapeOrigin& origin,
     out << "began      " << base::duration_text(static_cast<double>(summary.late_ns))
         << " after the process: earlier calls are not on the tape";
     if (summary.unknown_frees != 0) {
-      out << ", and " << base::counted(summary.unknown_frees, "call")
-          << (summary.unknown_frees == 1 ? " frees or resizes a block" : " free or resize blocks")
-          << " from before";
+      out << ", and " << unseen_frees_text(summary);
     }
     out << "\n";
   }

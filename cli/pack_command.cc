@@ -26,8 +26,7 @@ Result<TapeSummary> pack(const PackOptions& options) {
   }
   CopyOptions copied{.level = kPackLevel};
   // Only the first calls of a late recording tell what of the heap was there before.
-  const bool is_late = tape->summary() && tape->summary()->late_ns != 0;
-  if (!is_late) copied.keyframes = schema::KeyframeSpacing();
+  if (tape->late_ns() == 0) copied.keyframes = schema::KeyframeSpacing();
   return copy_whole(
       *tape, options.output, [&tape](const TapeCopy&) { return summary_to_count(*tape); }, copied);
 }

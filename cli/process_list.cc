@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -46,6 +48,16 @@ bool has_live_bytes(const schema::Manifest& manifest) {
                              [](const auto& process) { return process.live.has_value(); });
 }
 
+bool has_intervals(const schema::Manifest& manifest) {
+  return std::ranges::any_of(manifest.processes,
+                             [](const auto& process) { return process.interval != 1; });
+}
+
+// Several intervals have tapes of the same processes.
+const char* tapes_or_processes(bool has_intervals) {
+  return has_intervals ? "tapes" : "processes";
+}
+
 bool has_text(const ManifestProcess& process, const std::string& text) {
   return title_of(process).find(text) != std::string::npos ||
          process.executable.find(text) != std::string::npos ||
@@ -73,7 +85,14 @@ std::string bytes_cell(const std::optional<uint64_t>& bytes) {
   return bytes ? base::bytes_text(*bytes) : "-";
 }
 
-replayer::TableRow row_of(const ManifestProcess& process, const std::string& title, bool has_live) {
+// The columns that not every table has.
+struct MoreColumns {
+  bool live = false;
+  bool interval = false;
+};
+
+replayer::TableRow row_of(const ManifestProcess& process, const std::string& title,
+                          MoreColumns more) {
   std::optional<uint64_t> anonymous;
   std::optional<uint64_t> of_malloc;
   std::optional<uint64_t> beside;
@@ -92,10 +111,12 @@ replayer::TableRow row_of(const ManifestProcess& process, const std::string& tit
                          std::to_string(process.parent_pid),
                          base::display_text(process.ended),
                          base::display_text(process.tape)};
-  if (!has_live) return row;
-  const std::optional<schema::LiveBytes>& live = process.live;
-  row.insert(row.begin() + 2,
-             {live ? base::bytes_text(live->peak) : "-", live ? base::bytes_text(live->end) : "-"});
+  if (more.live) {
+    const std::optional<schema::LiveBytes>& live = process.live;
+    row.insert(row.begin() + 2, {live ? base::bytes_text(live->peak) : "-",
+                                 live ? base::bytes_text(live->end) : "-"});
+  }
+  if (more.interval) row.insert(row.begin() + 2, std::to_string(process.interval));
   return row;
 }
 
@@ -147,12 +168,15 @@ void select_process(std::vector<ManifestProcess>& processes, const std::string& 
 
 }  // namespace
 
-size_t successor_of_command(const schema::Manifest& manifest) {
-  size_t last = 0;
-  for (size_t i = 1; i < manifest.processes.size(); ++i) {
-    if (manifest.processes[i].pid == manifest.processes[0].pid) last = i;
+std::vector<size_t> successors_of_command(const schema::Manifest& manifest) {
+  std::map<uint32_t, size_t> last;  // by interval
+  for (size_t i = 0; i < manifest.processes.size(); ++i) {
+    const ManifestProcess& process = manifest.processes[i];
+    if (process.pid == manifest.processes[0].pid) last[process.interval] = i;
   }
-  return last;
+  std::vector<size_t> successors;
+  for (const auto& [interval, process] : last) successors.push_back(process);
+  return successors;
 }
 
 void select(schema::Manifest& manifest, const ProcessFilter& filter) {
@@ -212,25 +236,27 @@ bool count_live_bytes(schema::Manifest& manifest, const ProcessFilter& filter,
 std::string process_table(const schema::Manifest& selected, const schema::Manifest& all,
                           size_t width) {
   std::string text = "command    " + base::command_text(all.command) + "\n";
-  text += "processes  " + base::grouped(all.processes.size());
+  const MoreColumns more{has_live_bytes(selected), has_intervals(all)};
+  text += base::format_text("%-11s", tapes_or_processes(more.interval)) +
+          base::grouped(all.processes.size());
   if (selected.processes.size() != all.processes.size()) {
     text += ", " + base::grouped(selected.processes.size()) + " of them below";
   }
   text += "\n";
   if (!selected.processes.empty()) {
-    const std::string& command = all.processes[successor_of_command(all)].tape;
+    std::set<std::string> commands;  // tapes
+    for (const size_t i : successors_of_command(all)) commands.insert(all.processes[i].tape);
     const size_t longest = width < kWideTable ? kShortTitle : kLongTitle;
-    const bool has_live = has_live_bytes(selected);
     std::vector<replayer::TableRow> rows{{"  title", "process", "anonymous", "malloc",
                                           "beside malloc", "calls", "lost", "parent", "ended",
                                           "tape"}};
-    if (has_live) rows[0].insert(rows[0].begin() + 2, {"peak live", "live at end"});
+    if (more.live) rows[0].insert(rows[0].begin() + 2, {"peak live", "live at end"});
+    if (more.interval) rows[0].insert(rows[0].begin() + 2, "interval");
     for (const ManifestProcess& process : selected.processes) {
-      rows.push_back(row_of(process,
-                            (process.tape == command ? "* " : "  ") + short_title(process, longest),
-                            has_live));
+      const char* const mark = commands.contains(process.tape) ? "* " : "  ";
+      rows.push_back(row_of(process, mark + short_title(process, longest), more));
     }
-    const size_t moved = has_live ? 2 : 0;
+    const size_t moved = (more.live ? 2 : 0) + (more.interval ? 1 : 0);
     text += "\n" +
             replayer::aligned_within(width, rows, {8 + moved, 7 + moved, 6 + moved, 4 + moved}) +
             "*: what the command became. Memory: the highest sample, of malloc and beside it\n";
@@ -247,6 +273,7 @@ base::Result<std::string> choose_tape(const std::string& path, const std::string
   }
   HEAPTAPE_ASSIGN_OR_RETURN(schema::Manifest manifest, schema::read_manifest(path));
   const size_t all = manifest.processes.size();
+  const char* const what = tapes_or_processes(has_intervals(manifest));
   select_process(manifest.processes, process);
   if (manifest.processes.empty()) {
     return Error::usage("no process of " + quoted(path) +
@@ -257,8 +284,8 @@ base::Result<std::string> choose_tape(const std::string& path, const std::string
   const auto largest = std::ranges::max_element(manifest.processes, {}, weight);
   HEAPTAPE_ASSIGN_OR_RETURN(std::string tape, path_of_tape(path, largest->tape));
   if (all > 1) {
-    console.print_note(quoted(tape) + " of " + base::grouped(all) +
-                       " processes: " + short_title(*largest, kLongTitle) +
+    console.print_note(quoted(tape) + " of " + base::grouped(all) + " " + what + ": " +
+                       short_title(*largest, kLongTitle) +
                        (manifest.processes.size() == 1 ? "" : ", the largest"));
   }
   return tape;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "cli/console.h"
@@ -25,9 +26,9 @@ struct ProcessFilter {
   std::string text;  // that the title, the executable or the tape's name has; empty: all
 };
 
-// The process that the command of the recording became: the last program with the pid of the first
-// one. `manifest` has a process.
-size_t successor_of_command(const schema::Manifest& manifest);
+// The processes that the command of the recording became, one for each interval in which there was
+// one: the last program with the pid of the first one.
+std::vector<size_t> successors_of_command(const schema::Manifest& manifest);
 
 // Keeps the processes that the filter lets pass, in its order. By live bytes: the highest peak
 // first, and last the processes of which none are known.

@@ -28,7 +28,7 @@ std::vector<schema::InnerAllocator> inner_allocators(const schema::Manifest& man
 // The tapes of a recording; marks that of the program which the command became.
 std::string summary_text(const schema::Manifest& recorded, const std::string& manifest_path) {
   const auto& processes = recorded.processes;
-  const schema::ManifestProcess& command = processes[successor_of_command(recorded)];
+  const schema::ManifestProcess& command = processes[successors_of_command(recorded).back()];
   std::string text = "heaptape: recorded " + std::to_string(processes.size()) + " process" +
                      (processes.size() == 1 ? "" : "es") + "\n";
   const std::filesystem::path folder = std::filesystem::path(manifest_path).parent_path();
@@ -119,7 +119,7 @@ std::string end_text(recorder::RecordingEnd end, const recorder::RecordingBounds
   return "with its program";
 }
 
-// `recorded` has the tapes of the interval.
+// `recorded` has the tapes of the interval only.
 void report(const recorder::Recording& recording, const schema::Manifest& recorded,
             const recorder::RecordOptions& options, const base::Status& manifest_status,
             Console& console) {

@@ -116,7 +116,7 @@ void print(const schema::TapeReader& tape, const TapeCounts& counts, const Named
   put("failed calls", base::grouped(counts.resolver.skipped().failed_calls));
   put("frees of NULL", base::grouped(counts.null_frees));
   const replayer::SkippedCounts& skipped = counts.resolver.skipped();
-  if (tape.summary() && tape.summary()->late_ns != 0) {
+  if (tape.late_ns() != 0) {
     put("frees of earlier blocks", base::grouped(skipped.unknown_frees));
     put("resizes of earlier blocks", base::grouped(skipped.unknown_resizes));
   } else {

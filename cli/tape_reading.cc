@@ -62,6 +62,12 @@ std::string losses_text(const schema::TapeSummary& summary) {
          " omitted" + unseen;
 }
 
+std::string unseen_frees_text(const schema::TapeSummary& summary) {
+  return base::counted(summary.unknown_frees, "call") +
+         (summary.unknown_frees == 1 ? " frees or resizes a block" : " free or resize blocks") +
+         " from before";
+}
+
 std::string first_damage_text(const schema::TapeReader& tape) {
   const schema::Damage& first = tape.damages().front();
   return "'" + tape.path() + "' is damaged at byte " + std::to_string(first.offset) + ": " +

@@ -34,6 +34,9 @@ base::Status check_range(uint64_t from, uint64_t to, const schema::TapeReader& t
 // "none", or the recorder's losses; then the calls that heaptape could not see, if any.
 std::string losses_text(const schema::TapeSummary& summary);
 
+// "40 calls free or resize blocks from before", of a recording that began late.
+std::string unseen_frees_text(const schema::TapeSummary& summary);
+
 // "'run.tape' is damaged at byte 4096: REASON", for the first damage, which must exist.
 std::string first_damage_text(const schema::TapeReader& tape);
 

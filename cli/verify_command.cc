@@ -44,9 +44,7 @@ void print_late_start(const schema::TapeSummary& summary, std::ostream& out) {
   if (summary.late_ns == 0) return;
   out << "late       the recording began "
       << base::duration_text(static_cast<double>(summary.late_ns)) << " after the process; "
-      << base::counted(summary.unknown_frees, "call")
-      << (summary.unknown_frees == 1 ? " frees or resizes a block" : " free or resize blocks")
-      << " from before\n";
+      << unseen_frees_text(summary) << "\n";
 }
 
 }  // namespace

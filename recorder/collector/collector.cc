@@ -216,7 +216,6 @@ base::Status Collector::start_again() {
   handshakes_.name_tape(path);
   tape_path_ = std::move(path);
   name_number_ = number;
-  ++interval_;
   pauses_ = false;
   stop_.reset();
   drops_rest_ = false;
@@ -388,7 +387,7 @@ RecordingTotals Collector::totals() const {
           .state = awaits_start() ? RecordingState::kAwaitsStart
                    : pauses_      ? RecordingState::kStopped
                                   : RecordingState::kRecording,
-          .interval = interval_,
+          .interval = table_.interval(),
           .processes = processes,
           .ended_processes = table_.ended().processes,
           .calls = awaits_start() ? table_.unseen_calls() : sum.calls,

@@ -222,9 +222,8 @@ class Collector {
   bool pauses_ = false;               // until the next interval
   std::string tape_path_;             // of the first process of the interval
   size_t first_process_ = 0;          // of the interval, in the manifest
-  uint32_t interval_ = 1;
-  uint64_t name_number_ = 1;     // interval_path() of the last interval
-  RecordingTotals last_totals_;  // of the last interval that has ended
+  uint64_t name_number_ = 1;          // interval_path() of the last interval
+  RecordingTotals last_totals_;       // of the last interval that has ended
   UnrecordedList unrecorded_;
   UnrecordedList unrecorded_in_pauses_;
   InnerAllocators inner_;

@@ -197,6 +197,7 @@ void HandshakeServer::give_pools(int connection, const PoolRequest& request, Poo
 
 void HandshakeServer::name_tape(const std::string& path) {
   const std::lock_guard lock(mutex_);
+  tape_paths_.resize(std::min<size_t>(tape_paths_.size(), 1));  // the first one stays
   tape_paths_.push_back(path);
 }
 

@@ -48,7 +48,7 @@ class HandshakeServer {
   // The value of HEAPTAPE_SESSION for the processes to record.
   const std::string& session_value() const { return session_value_; }
 
-  // Requests may also name the recording by this tape. Any thread.
+  // Requests may name the recording by this tape, or by the first that was named. Any thread.
   void name_tape(const std::string& path);
 
   // Appends what to poll.

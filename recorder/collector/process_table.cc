@@ -407,9 +407,11 @@ void ProcessTable::resume(const std::string& tape_path, uint32_t first_pid, uint
     return std::pair(!process.is(first_pid), process.traits().serial);
   });
   for (const SlotId slot : slots) {
-    finish_tape(slot, cut, schema::EndReason::kRecordingStopped);  // which is none
+    finish_tape(slot, cut,
+                schema::EndReason::kRecordingStopped);  // that of the pause, which drops all
   }
   pauses_ = false;
+  ++interval_;
   names_ = TapeNames(tape_path);
   ended_ = {};
   stack_counts_ = {};
@@ -438,7 +440,7 @@ WrittenSoFar ProcessTable::written() const {
 void ProcessTable::finish_tape(SlotId slot, uint64_t cut, schema::EndReason reason) {
   RecordedProcess& process = *processes_.at(slot);
   if (cut != kNothingMore) {
-    // Not again: a call of the last moment might need one that is yet to be logged.
+    // Once only: a call of the last moment may wait for another that nobody has logged yet.
     if (!process.merge().has_begun(cut)) process.merge().drain(cut, base::monotonic_ns());
     process.merge().finish_rounds();
   }
@@ -500,6 +502,7 @@ void ProcessTable::finish(RecordedProcess& process, schema::EndReason reason, in
   entry.command_line = traits.identity.command_line;
   if (process.title() != schema::title_of(entry.command_line)) entry.title = process.title();
   entry.ended = schema::describe(reason);
+  entry.interval = interval_;
 }
 
 // One line for all tapes that failed alike: a full disk would fill the screen.

@@ -69,6 +69,8 @@ class ProcessTable {
     writers_.drop_spares();
   }
   void leave_tape(SlotId slot, uint64_t cut);
+  // Of the recording, from 1: the one that goes on, or was the last.
+  uint32_t interval() const { return interval_; }
   // Another interval of the recording: each process has a new tape, with what comes behind `cut`.
   // That of the process `first_pid`, or of the first that there is, is at `tape_path`. What is
   // counted for all processes begins anew. After note_start().
@@ -193,6 +195,7 @@ class ProcessTable {
   std::deque<Estate> estates_;  // the last ones
   std::unique_ptr<base::OutputFile> first_file_;
   bool pauses_ = false;
+  uint32_t interval_ = 1;
   WrittenSoFar written_before_;  // in earlier intervals
   bool counts_sizes_ = false;
   bool has_ended_ = false;  // a process, since the pools were looked through

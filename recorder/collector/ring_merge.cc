@@ -1,3 +1,5 @@
+// How the rings of a process become the calls on its tape. Over 600 lines, because the steps of one
+// merge share its state.
 #include "recorder/collector/ring_merge.h"
 
 #include <algorithm>
@@ -34,26 +36,15 @@ bool is_visible(RingCursor& cursor, uint64_t cut) {
   return cursor.peek() != nullptr && cursor.order() <= cut;
 }
 
+bool is_resize(const LoggedCall& call) {
+  return schema::op_info(call.event.op).kind == schema::OpKind::kResize;
+}
+
 // A resize to no bytes, which only gives up.
 LoggedCall without_new_block(LoggedCall call) {
   call.event.address = call.event.size = 0;
   call.blocks.handed_out = 0;
   return call;
-}
-
-// What a producer counted goes with the tape that was.
-void clear_counts(RingHeader& ring) {
-  ring.lost_full.store(0, std::memory_order_relaxed);
-  ring.lost_stopped.store(0, std::memory_order_relaxed);
-  ring.stalls.store(0, std::memory_order_relaxed);
-  ring.stall_ns.store(0, std::memory_order_relaxed);
-}
-
-void clear_counts(ProcessSlot& slot) {
-  slot.nested.store(0, std::memory_order_relaxed);
-  slot.bootstrap.store(0, std::memory_order_relaxed);
-  slot.lost_ringless.store(0, std::memory_order_relaxed);
-  slot.lost_interrupted.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -97,7 +88,7 @@ RingMerge::RingMerge(RingMerge&& before, schema::TapeEncoder& tape, uint64_t cut
   for (Round& round : rounds_) round.is_entered = false;
   for (const auto& cursor : cursors_) {
     cursor->change_tape(next_thread_++, cut);
-    clear_counts(cursor->header());
+    clear_counts(cursor->header());  // they went with the tape that was
     names_.add(cursor->header(), base::monotonic_ns());
   }
   clear_counts(session_.process(slot_));
@@ -310,15 +301,11 @@ void RingMerge::write_beside_call(RingCursor& cursor) {
   cursor.pop();
 }
 
-// As recorder/interposer/lasting_settings.h does. A hostile process can only make these many.
+// A hostile process can only make these many.
 void RingMerge::note_setting(const schema::SteeringCall& call) {
   constexpr size_t kMost = 64;
   if (!schema::is_inherited(call.op)) return;
-  // The first of two arguments says which of several settings.
-  const bool is_one_of_several = schema::steering_info(call.op).arguments == 2;
-  std::erase_if(settings_, [&](const schema::SteeringCall& other) {
-    return other.op == call.op && (!is_one_of_several || other.first == call.first);
-  });
+  std::erase_if(settings_, [&](const auto& old) { return schema::is_same_setting(call, old); });
   if (settings_.size() == kMost) return;
   settings_.push_back(call);
   settings_.back().thread = 0;
@@ -429,7 +416,9 @@ RingMerge::Written RingMerge::write(const LoggedCall& call, const Turn& turn) {
     if (other == Written::kNo && to_come && turn.may_wait) other = Written::kMustWait;
     if (other == Written::kMustWait) return other;
     if (other == Written::kNo && to_come) forsake(call.blocks.handed_out);
-    if (other == Written::kNo && call.stamp > end_cut_) return write(without_new_block(call), turn);
+    if (other == Written::kNo && call.stamp > end_cut_ && is_resize(call)) {
+      return write(without_new_block(call), turn);
+    }
     ++(other == Written::kYes ? repaired_inversions_ : unrepaired_inversions_);
   }
   note_changes(call.blocks, call.event.size);

@@ -113,10 +113,7 @@ void free_ring(SessionView session, uint32_t index) {
   ring.closed.store(0, std::memory_order_relaxed);
   ring.tail.store(0, std::memory_order_relaxed);
   ring.producer_waits.store(0, std::memory_order_relaxed);
-  ring.lost_full.store(0, std::memory_order_relaxed);
-  ring.lost_stopped.store(0, std::memory_order_relaxed);
-  ring.stalls.store(0, std::memory_order_relaxed);
-  ring.stall_ns.store(0, std::memory_order_relaxed);
+  clear_counts(ring);
   ring.state.store(RingState::kFree, std::memory_order_relaxed);
   ring.lock.word.store(0, std::memory_order_release);
   session.board().progress.fetch_add(1, std::memory_order_relaxed);

@@ -146,7 +146,7 @@ class TapeStream : private schema::ChunkSink {
  public:
   // `writers` must outlive it.
   TapeStream(TapeWriters& writers, std::string path, schema::TapeHeader header);
-  // Of calls that are on no tape: it drops them. Only for encoder(), is_behind() and save().
+  // Drops all calls. Only encoder(), is_behind() and save() may be used.
   explicit TapeStream(TapeWriters& writers);
   bool drops_all() const { return drops_all_; }
 

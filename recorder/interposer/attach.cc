@@ -99,9 +99,7 @@ void publish_process(SessionView session, const ClaimedSlot& claimed, uint64_t p
   slot.initial_break = description.initial_break;
   std::memcpy(slot.program, description.program, kProgramBytes);
   slot.allocator = description.allocator;
-  slot.nested = 0;
-  slot.lost_ringless = 0;
-  slot.lost_interrupted = 0;
+  clear_counts(slot);
   slot.bootstrap = early_bootstrap_calls.exchange(0);
   slot.code_map = code_map;
   slot.code_wanted = 0;

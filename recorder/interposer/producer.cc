@@ -266,8 +266,9 @@ void record_whole_release(Op op, const void* block) {
 
 void record_whole_resize(Op op, const void* old_block, uint64_t size, const void* block,
                          uint64_t begin_stamp, uintptr_t frame) {
+  if (begin_stamp == kBeganInPause) return;
   // Another thread may have its old block by now, and that may be on the tape.
-  const bool began_before_pause = begin_stamp > kBeganInPause;
+  const bool began_before_pause = begin_stamp != 0;
   if (!began_before_pause && !is_recording()) return;
   const uint32_t stack = stack_of_hook(size, frame);
   RecordWriter record(began_before_pause ? RecordOf::kCallInPause : RecordOf::kCall);

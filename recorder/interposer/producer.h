@@ -227,7 +227,7 @@ inline void record_fork(uint32_t number) {
   record.publish();
 }
 
-// The begin stamp of a resize that began in a pause: before all that is recorded.
+// The begin stamp of a resize that began in a pause: it is on no tape, even if it ends behind it.
 inline constexpr uint64_t kBeganInPause = 1;
 
 // Before a resize, for record_resize(); 0 while there is one thread. A thread without a ring gets

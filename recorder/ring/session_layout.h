@@ -228,6 +228,13 @@ struct alignas(64) ProcessSlot {
 };
 static_assert(sizeof(ProcessSlot) == 512);
 
+inline void clear_counts(ProcessSlot& slot) {
+  for (auto* const count :
+       {&slot.nested, &slot.bootstrap, &slot.lost_ringless, &slot.lost_interrupted}) {
+    count->store(0, std::memory_order_relaxed);
+  }
+}
+
 enum class RingState : uint32_t {
   kFree = 0,   // also while its owner fills it in
   kOwned = 1,  // valid until the collector finds its thread dead and frees it
@@ -292,6 +299,12 @@ struct alignas(64) RingHeader {
   uint64_t padding3;
 };
 static_assert(sizeof(RingHeader) == 256);
+
+inline void clear_counts(RingHeader& ring) {
+  for (auto* const count : {&ring.lost_full, &ring.lost_stopped, &ring.stalls, &ring.stall_ns}) {
+    count->store(0, std::memory_order_relaxed);
+  }
+}
 
 // A slot for a process and a ring for a thread, which have nothing to do with each other.
 struct PoolPart {

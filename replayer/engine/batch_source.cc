@@ -45,7 +45,7 @@ BatchSource::BatchSource(schema::TapeReader& tape, uint64_t events, const Replay
       plan_(events, options.samples, options.actions, options.moments, before_),
       resolver_(events),
       facts_(tape.header()) {
-  facts_.note_beginning(tape.summary() ? tape.summary()->late_ns : 0, tape.inherited_problem(),
+  facts_.note_beginning(tape.late_ns(), tape.inherited_problem(),
                         tape.inherited_blocks() - tape.joined_blocks());
   resolver_.begin_with(inherited);
   const auto peak = std::ranges::find(options.moments, "peak", &Moment::name);

@@ -145,7 +145,6 @@ Result<std::vector<RunResult>> replay_once(schema::TapeReader& tape, const Repla
   HEAPTAPE_CHECK(options.from == 1 || options.from <= events);
   HEAPTAPE_CHECK(options.beginning == nullptr || options.beginning->event + 1 == options.from);
   HEAPTAPE_RETURN_IF_ERROR(check_actions(options.actions, events, options.from - 1));
-  const bool began_late = tape.summary() && tape.summary()->late_ns != 0;
   Runs runs;
   for (const allocators::BackendSpec& spec : options.specs) {
     HEAPTAPE_ASSIGN_OR_RETURN(auto run, ReplayRun::start(spec,
@@ -154,7 +153,7 @@ Result<std::vector<RunResult>> replay_once(schema::TapeReader& tape, const Repla
                                                           .threads = options.threads,
                                                           .clock = options.clock,
                                                           .steer = options.steer,
-                                                          .began_late = began_late},
+                                                          .began_late = tape.late_ns() != 0},
                                                          options, events));
     runs.push_back(std::move(run));
   }

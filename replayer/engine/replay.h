@@ -32,8 +32,8 @@ struct ReplayOptions {
   // calls before it are made and not counted.
   uint64_t from = 1;
   uint64_t until = UINT64_MAX;  // stop after this many events
-  // Of the tape, the call before `from`: the replay begins with its blocks. Only for the recorded
-  // allocator: others would place them elsewhere. Null: it begins at the first call.
+  // The keyframe right before `from`, with whose blocks the replay begins. Only the recorded
+  // allocator can begin there: others would place these blocks elsewhere. Null: at the first call.
   std::shared_ptr<const schema::Keyframe> beginning = {};
   std::vector<Action> actions = {};
   std::vector<Moment> moments = {};                 // to look at; none is outside the range

@@ -201,7 +201,7 @@ void add_steering_notes(const RunFacts& run, const TapeFacts& tape,
   }
 }
 
-// Of a recording that began later than its program.
+// What a run lacks because the recording began later than its program.
 std::string late_note(const BackendSpec& spec, const TapeFacts& tape) {
   const bool is_recorded = spec.kind == allocators::BackendKind::kRecorded;
   std::string text = "the recording began " +

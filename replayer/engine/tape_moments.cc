@@ -99,7 +99,7 @@ Status read_ahead(schema::TapeReader& tape, uint64_t events, Visit visit) {
 }
 
 // How many calls around a moment are read for what is near it.
-constexpr uint64_t kSteps[] = {1 << 13, 1 << 17, 1 << 20, 1 << 23, UINT64_MAX};
+constexpr uint64_t kSteps[] = {1 << 13, 1 << 17, 1 << 20, 1 << 23, 1 << 26, UINT64_MAX};
 
 // When `event` calls had been made. A finished tape on which no time passed has no times.
 Result<std::optional<uint64_t>> time_of(schema::TapeReader& tape, uint64_t event) {
@@ -177,25 +177,24 @@ class Samples {
   std::vector<ProcessSample> list_;
 };
 
-// Looks ever further on both sides of the moment, until there is a sample on each.
+// Looks ever further on both sides of the moment, until there is a sample on each. The last step
+// reaches both ends of the tape.
 Result<std::optional<ProcessSample>> process_at(schema::TapeReader& tape, const Moment& moment) {
   // Tapes of earlier recorders have samples, and none in the summary.
   const bool is_recorded = tape.header().origin.format.empty() && tape.header().start_unix_ns != 0;
   const bool has_none = tape.summary() && !tape.summary()->largest_sample && !is_recorded;
   if (has_none) return std::optional<ProcessSample>();
-  constexpr uint64_t kFirstCalls = 1 << 13;
-  constexpr uint64_t kFurther = 8;  // times as far
-  for (uint64_t before = kFirstCalls, behind = kFirstCalls;;) {
-    const uint64_t begin = moment.event - std::min(moment.event, before);
-    const uint64_t end = moment.event + std::min(tape.events() - moment.event, behind);
+  for (size_t before = 0, behind = 0;;) {
+    const uint64_t begin = moment.event - std::min(moment.event, kSteps[before]);
+    const uint64_t end = moment.event + std::min(tape.events() - moment.event, kSteps[behind]);
     HEAPTAPE_ASSIGN_OR_RETURN(const auto near, tape.read_samples(begin, end));
     Samples samples;
     samples.note(near);
     const bool knows_before = begin == 0 || samples.any_before(moment.event);
     const bool knows_behind = end == tape.events() || samples.any_behind(moment.event);
     if (knows_before && knows_behind) return samples.nearest(moment);
-    if (!knows_before) before *= kFurther;
-    if (!knows_behind) behind *= kFurther;
+    if (!knows_before) ++before;
+    if (!knows_behind) ++behind;
   }
 }
 

@@ -71,6 +71,13 @@ struct SteeringCall {
   bool operator==(const SteeringCall&) const = default;
 };
 
+// Of lasting ones: the later call takes the place of the other.
+constexpr bool is_same_setting(const SteeringCall& a, const SteeringCall& b) {
+  // The first of two arguments says which of several settings.
+  return a.op == b.op && (steering_info(a.op).arguments < 2 || a.first == b.first) &&
+         (!is_of_a_thread(a.op) || a.thread == b.thread);
+}
+
 // "After `event` calls, the program mapped memory itself", or unmapped it: mmap(2), munmap(2),
 // mprotect(2), madvise(2), brk(2). Without calls that malloc made, and those that failed, but for
 // some of munmap(2). mremap(2) is an unmapping and a mapping.

@@ -47,8 +47,8 @@ class EventDecoder {
   FrameNumber first_frame() const { return first_frame_; }
   const std::vector<Frame>& frames() const { return frames_; }
   const std::vector<CodeMapping>& mappings() const { return mappings_; }
-  // Of a keyframe: as Keyframe has them, each larger than the one before; and how many blocks it
-  // has.
+  // Only keyframes have these: Keyframe::births, ascending, and how many blocks the keyframe has in
+  // all of its chunks.
   const std::vector<uint64_t>& births() const { return births_; }
   uint64_t live_blocks() const { return live_blocks_; }
 

@@ -70,7 +70,7 @@ base::Result<InheritedHeap> load_inherited_heap(const std::string& path,
   if (tape.events() < *until) return no_heap(inheritance, "ends before the fork");
   InheritedHeap heap;
   heap.problem = tape.inherited_problem();
-  if (heap.problem.empty() && tape.summary() && tape.summary()->late_ns != 0) {
+  if (heap.problem.empty() && tape.late_ns() != 0) {
     heap.problem = "the heap that it inherited is not known in full: its parent's tape, " +
                    base::quoted(inheritance.tape) + ", began late";
   }

@@ -16,13 +16,12 @@ struct LiveBlock {
   uint64_t number = 0;  // of that call on its tape, from 1
 };
 
-// Of a block that was resized: a new one, as if malloc had handed it out, or still that of the call
-// that made it first, by whose thread and with whose stack.
+// Whether a resize is the birth of its block, as if malloc had handed that out, or the birth stays
+// the call that made the block first, with its thread and stack.
 enum class Resized : bool { kIsNew, kKeepsItsBirth };
 
-// Memory grows with blocks
-// at their peak, and with the address space in which they began. One thread; calls in the order of
-// the tape.
+// Memory grows with blocks at their peak, and with the address space in which they began. One
+// thread; calls in the order of the tape.
 class LiveBlocks {
  public:
   explicit LiveBlocks(Resized resized = Resized::kIsNew) : resized_(resized) {}

@@ -2,6 +2,8 @@
 
 #include <capnp/message.h>
 
+#include <algorithm>
+
 #include "base/display_text.h"
 #include "base/output_file.h"
 #include "schema/json_escapes.h"
@@ -35,6 +37,7 @@ std::string encode_manifest(const Manifest& manifest) {
     processes[i].setLostEvents(process.lost_events);
     processes[i].setEnded(process.ended);
     processes[i].setTitle(base::valid_utf8(process.title));
+    processes[i].setInterval(process.interval);
     if (process.largest_sample) {
       write_sample(processes[i].initLargestSample(), *process.largest_sample);
     }
@@ -83,7 +86,8 @@ Manifest decode_manifest(std::string_view text) {
                                   .bytes = process.getBytes(),
                                   .lost_events = process.getLostEvents(),
                                   .ended = process.getEnded().cStr(),
-                                  .title = process.getTitle().cStr()});
+                                  .title = process.getTitle().cStr(),
+                                  .interval = std::max(process.getInterval(), 1u)});
     if (process.hasLargestSample()) {
       manifest.processes.back().largest_sample = read_sample(process.getLargestSample());
     }

@@ -44,6 +44,7 @@ struct ManifestProcess {
   // Empty if that is title_of(command_line).
   std::string title = {};
   std::optional<LiveBytes> live = {};  // only where somebody counted the calls of the tape
+  uint32_t interval = 1;               // of the recording, from 1
 };
 
 // A program, or a library in one, whose calls are on no tape.

@@ -96,8 +96,8 @@ struct EventChunk {
   # last one's does, its bytes, its detail, and the return address - that of the last one
   mapped @23 :Column;
 
-  # Of a keyframe only, which has no times, ends, marks and calls beside malloc's: what is live after
-  # firstEvent calls. Its frames and mappings are those since the keyframe before.
+  # Only keyframes have these, and they have no times, ends, marks and calls beside malloc's: their
+  # calls hand out what is live after firstEvent calls. Their frames and mappings are those since the keyframe before.
   births @24 :Column;      # of each block: the number of its call - that of the block before
   liveBlocks @25 :UInt64;  # in all chunks of this keyframe
 }
@@ -222,6 +222,7 @@ struct Manifest {
     largestSample @9 :ProcessSample;  # that of the tape's summary; absent if it has none
     title @10 :Text;  # its command line when it was sampled last, with blanks; empty: commandLine
     live @11 :LiveBytes;  # only where the calls were counted: not in the file that a recording makes
+    interval @12 :UInt32; # of the recording, from 1; 0 in older manifests, which have one
   }
 
   # Of the blocks of a tape.

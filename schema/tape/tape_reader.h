@@ -71,6 +71,8 @@ class TapeReader {
   const std::optional<uint64_t>& cut_at() const { return cut_at_; }
   // Nothing for a tape that is not finished.
   const std::optional<TapeSummary>& summary() const { return summary_; }
+  // TapeSummary::late_ns; 0 for a tape that is not finished.
+  uint64_t late_ns() const { return summary_ ? summary_->late_ns : 0; }
   // In an unfinished tape, the parts of the last chunk count as one.
   const std::vector<ChunkRef>& chunks() const { return chunks_; }
   // Calls on the tape as its chunks number them: those lost in between count.

@@ -18,12 +18,6 @@ constexpr uint64_t kBytesPerStack = 3;
 constexpr uint64_t kBytesPerFrame = 8;
 constexpr uint64_t kBytesPerChunk = kChunkHeaderBytes + sizeof(ChunkRef);
 
-// The later one takes the place of the other.
-bool is_same_setting(const SteeringCall& a, const SteeringCall& b) {
-  return a.op == b.op && (steering_info(a.op).arguments < 2 || a.first == b.first) &&
-         (!is_of_a_thread(a.op) || a.thread == b.thread);
-}
-
 // All of them, since later chunks count them.
 void add_frames(const Stacks& stacks, TapeEncoder& encoder) {
   auto mapping = stacks.mappings().begin();

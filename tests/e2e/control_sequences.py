@@ -212,8 +212,8 @@ class Run:
             time.sleep(0.01)
 
     def tapes(self):
-        folder = self.tape.parent
-        return [*folder.glob("run*.tape"), *folder.glob("run*.tape.partial")]
+        directory = self.tape.parent
+        return [*directory.glob("run*.tape"), *directory.glob("run*.tape.partial")]
 
     def check_interval(self, number, interval, lost):
         numbers = {}

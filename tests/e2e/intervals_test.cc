@@ -121,6 +121,11 @@ TEST_P(IntervalsOfCalls, HaveWhatIsCalledInThem) {
       record(phases(calls, {ctl("stop"), ctl("start"), "true", ctl("stop"), "true", ctl("start")}));
   EXPECT_EQ(ended.status, kStatusOfIntervals) << ended.describe();
   EXPECT_TRUE(all_verify());
+  for (const schema::ManifestProcess& process : manifest().processes) {
+    const size_t at = process.tape.find("interval-");
+    const uint32_t number = at == std::string::npos ? 1 : std::stoul(process.tape.substr(at + 9));
+    EXPECT_EQ(process.interval, number) << process.tape;
+  }
   const std::set<uint64_t> expected[] = {{0}, {2, 3}, {6}};
   for (int number = 1; number <= 3; ++number) {
     const Tape tape = read_tape(interval(number));
@@ -323,12 +328,12 @@ TEST_F(Intervals, TakeFreeNames) {
 }
 
 TEST_F(Intervals, DoNotBeginWithoutATape) {
-  const std::string folder = dir_.file("tapes");
-  fs::create_directory(folder);
+  const std::string directory = dir_.file("tapes");
+  fs::create_directory(directory);
   const CommandLine line{
-      .words = {heaptape_path(), "record", "-o", folder + "/run.tape", "--", "bash", "-c",
-                heaptape_path() + " ctl $$ stop; mv " + folder + " " + folder + "2; " +
-                    heaptape_path() + " ctl $$ start; echo $?; mv " + folder + "2 " + folder +
+      .words = {heaptape_path(), "record", "-o", directory + "/run.tape", "--", "bash", "-c",
+                heaptape_path() + " ctl $$ stop; mv " + directory + " " + directory + "2; " +
+                    heaptape_path() + " ctl $$ start; echo $?; mv " + directory + "2 " + directory +
                     "; " + heaptape_path() + " ctl $$ start; exit 5"}};
   const Ended ended = run_command(line);
   EXPECT_EQ(ended.status, 5) << ended.describe();
@@ -337,7 +342,7 @@ TEST_F(Intervals, DoNotBeginWithoutATape) {
             std::string::npos)
       << ended.err;
   EXPECT_NE(ended.err.find("run.interval-2.tape"), std::string::npos) << ended.err;
-  EXPECT_TRUE(verifies(folder + "/run.interval-2.tape"));
+  EXPECT_TRUE(verifies(directory + "/run.interval-2.tape"));
 }
 
 // What executes another program between two intervals, and what does so within one.
@@ -365,7 +370,15 @@ TEST_F(Intervals, HarmNothingIfTheRecorderIsKilledBetween) {
   const std::string pid = std::to_string(service.pid());
   const Words words = words_of(read_bytes("/proc/" + pid + "/task/" + pid + "/children"));
   ASSERT_FALSE(words.empty());
+  const std::string recorder = "/proc/" + words[0];
   ASSERT_EQ(kill(std::stoi(words[0]), SIGKILL), 0);
+  // The parent gets its signal when the last thread has given up its memory.
+  ASSERT_TRUE(wait_until([&] {
+    std::error_code gone;
+    const auto threads = fs::directory_iterator(recorder + "/task", gone);
+    return gone || (std::distance(begin(threads), {}) == 1 &&
+                    read_bytes(recorder + "/stat").find(") Z ") != std::string::npos);
+  }));
   tell();
   EXPECT_EQ(service.wait().status, 3) << "it says that it got a SIGCHLD";
   EXPECT_TRUE(verifies(tape_path()));
@@ -388,7 +401,7 @@ TEST_F(Intervals, OfAService) {
   EXPECT_TRUE(all_verify());
 }
 
-// The recorder waits for whom it would record.
+// The recorder waits for the processes that it would record.
 TEST_F(Intervals, OfADaemonWhoseCommandHasEnded) {
   const std::string daemon = target_path("busy") + " " + told_;
   const CommandLine line{

@@ -82,6 +82,13 @@ TEST_F(LateStart, BeginsAfterSoManyCalls) {
   EXPECT_NE(refused.err.find("'soon' is neither a time"), std::string::npos) << refused.err;
 }
 
+// Fewer than 3,000 are made.
+TEST_F(LateStart, CountsAResizeOnce) {
+  const Ended ended = record({target_path("resizes")}, {"--start-after", "3000"});
+  EXPECT_EQ(ended.status, 0) << ended.describe();
+  EXPECT_TRUE(read_tape().events.empty());
+}
+
 TEST_F(LateStart, ReplaysAndSaysWhatIsMissing) {
   ASSERT_EQ(record(late({ctl("start")}), {"--paused"}).status, kStatusOfLate);
   const Ended info = run_command({heaptape_path(), "info", tape_path()});

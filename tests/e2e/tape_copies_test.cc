@@ -126,6 +126,7 @@ class Copies : public testing::Test {
     schema::TapeSummary summary;
     summary.duration_ns = time_ns;
     summary.end_status = 3;
+    summary.late_ns = 7;
     summary.losses.lost_events = 5;
     summary.losses.lost_ranges = 2;
     summary.thread_list = {{4242, "secret-thread"}};
@@ -390,6 +391,7 @@ class ScrubbedCopies : public Copies {
     EXPECT_TRUE(found.marks == wanted.marks);
     EXPECT_TRUE(found.mapped == wanted.mapped);
     EXPECT_TRUE(found.mapping_stacks == wanted.mapping_stacks);
+    EXPECT_EQ(schema::TapeReader::open(made_)->late_ns(), 7u);
   }
 };
 

@@ -76,7 +76,7 @@ TEST(ProcessList, LeavesOutWhatIsNotAskedFor) {
 }
 
 TEST(ProcessListTable, SaysWhatTheCommandBecameAndWhatWasNotRecorded) {
-  EXPECT_EQ(successor_of_command(sample()), 3u);
+  EXPECT_EQ(successors_of_command(sample()), std::vector<size_t>{3});
   schema::Manifest selected = sample();
   select(selected, {ProcessOrder::kPid, 51, ""});
   EXPECT_EQ(
@@ -98,11 +98,34 @@ TEST(ProcessListTable, SaysWhatTheCommandBecameAndWhatWasNotRecorded) {
 TEST(ProcessListTable, SaysWhatTheCommandBecameLast) {
   schema::Manifest manifest = sample();
   manifest.processes[2].pid = 7;  // sh, postgres, server
-  EXPECT_EQ(successor_of_command(manifest), 3u);
+  EXPECT_EQ(successors_of_command(manifest), std::vector<size_t>{3});
   manifest.processes[3].pid = 10;
-  EXPECT_EQ(successor_of_command(manifest), 2u);
+  EXPECT_EQ(successors_of_command(manifest), std::vector<size_t>{2});
   manifest.processes[2].pid = 9;
-  EXPECT_EQ(successor_of_command(manifest), 0u);
+  EXPECT_EQ(successors_of_command(manifest), std::vector<size_t>{0});
+}
+
+TEST(ProcessListTable, TellsIntervalsApart) {
+  schema::Manifest manifest = sample();
+  manifest.processes.resize(2);
+  manifest.processes.push_back(
+      process("run.interval-2.tape", 7, "server", "server --port 1", 400, 8, {}));
+  manifest.processes.back().interval = 2;
+  EXPECT_EQ(successors_of_command(manifest), (std::vector<size_t>{0, 2}));
+  EXPECT_TRUE(
+      process_table(manifest, manifest, SIZE_MAX)
+          .starts_with("command    sh -c ...\n"
+                       "tapes      3\n"
+                       "\n"
+                       "  title              process  interval  anonymous    malloc  beside "
+                       "malloc  calls  lost  parent   ended                 tape\n"
+                       "* sh -c sort; server       7         1          -         -         "
+                       "     -     50     0       1  exited             run.tape\n"
+                       "  sort /etc/passwd         8         1   9.00 MiB  5.00 MiB       "
+                       "4.00 MiB    900     0       1  exited      run.8.sort.tape\n"
+                       "* server --port 1          7         2   8.00 MiB         -         "
+                       "     -    400     0       1  exited  run.interval-2.tape\n"))
+      << process_table(manifest, manifest, SIZE_MAX);
 }
 
 TEST(ProcessListTable, OfOneThatWasNotSampledHasDashes) {
