@@ -13,6 +13,7 @@
 #include "cli/output_check.h"
 #include "cli/tape_reading.h"
 #include "cli/tape_stacks.h"
+#include "cli/tape_verdict.h"
 #include "replayer/report/explain_output.h"
 #include "replayer/report/html/explain_page.h"
 #include "schema/tape/tape_reader.h"
@@ -113,7 +114,8 @@ int run(const ExplainCommandOptions& given, Console& console, Describe describe)
   ExplainCommandOptions options = given;
   options.is_chosen = *path != given.tape_path;
   options.tape_path = *path;
-  const Result<int> exit_code = explain_tape(options, console, describe);
+  const Result<int> exit_code = options.spec.empty() ? explain_verdict(options, console)
+                                                     : explain_tape(options, console, describe);
   return exit_code.ok() ? console.finish(*exit_code) : console.fail(exit_code.error());
 }
 

@@ -62,13 +62,14 @@ void add_times(CLI::App* command, ReplayCommandOptions& options) {
                     "print how long individual calls took, by kind and size");
 }
 
-void add_explained(CLI::App* command, ExplainCommandOptions& options) {
+CLI::Option* add_explained(CLI::App* command, ExplainCommandOptions& options,
+                           const std::string& without) {
   add_tape_of(command, options.tape_path, options.process);
-  command
-      ->add_option("-a,--allocator", options.spec,
-                   "the allocator, as for `heaptape replay`; required")
-      ->required()
-      ->option_text("SPEC");
+  CLI::Option* const allocator =
+      command
+          ->add_option("-a,--allocator", options.spec,
+                       "the allocator, as for `heaptape replay`" + without)
+          ->option_text("SPEC");
   command
       ->add_option(
           "--at", options.at,
@@ -85,6 +86,7 @@ void add_explained(CLI::App* command, ExplainCommandOptions& options) {
   add_json(command, options.format);
   add_site_filters(command, options.filters);
   add_symbols(command, options.symbols);
+  return allocator;
 }
 
 }  // namespace
@@ -121,14 +123,17 @@ void add_explain(CLI::App& app, Request& request) {
   auto options = std::make_shared<ExplainCommandOptions>();
   CLI::App* command = app.add_subcommand(
       "explain", "Show where an allocator's memory is, and what would return it to the system");
-  add_explained(command, *options);
+  add_explained(command, *options,
+                " (default: those of `heaptape replay`, and what follows from all of them)");
   options->holes.top = 5;
   add_count(command, "--top", options->holes.top, {.least = 1, .most = 100'000},
             "how many groups of pins and how many growths to show (default 5)");
   command->add_flag("--foresight", options->explain.with_foresight,
                     "also estimate what perfect foresight would save: takes several times as long");
   add_output(command, "--html", options->html_path, "also write an HTML page")->option_text("FILE");
-  command->footer("Example: heaptape explain run.tape -a glibc --at plateau");
+  command->footer(
+      "Example: heaptape explain run.tape\n"
+      "Example: heaptape explain run.tape -a glibc --at plateau");
   request.set_by(command, options, run_explain);
 }
 
@@ -136,7 +141,7 @@ void add_holes(CLI::App& app, Request& request) {
   auto options = std::make_shared<ExplainCommandOptions>();
   CLI::App* command =
       app.add_subcommand("holes", "List the largest holes of a heap, and the blocks that pin them");
-  add_explained(command, *options);
+  add_explained(command, *options, "; required")->required();
   add_size(command, "--min-size", options->holes.min_bytes,
            "the smallest hole to list individually (default: all)");
   add_count(command, "--top", options->holes.top, {.least = 1, .most = 100'000},

@@ -15,8 +15,10 @@
 #include "cli/allocator_words.h"
 #include "cli/bigger_tape.h"
 #include "cli/counted_sites.h"
+#include "cli/help_text.h"
 #include "cli/output_check.h"
 #include "cli/tape_reading.h"
+#include "cli/tape_verdict.h"
 #include "replayer/engine/tape_moments.h"
 #include "replayer/export/frame_tree.h"
 #include "replayer/report/film_sites.h"
@@ -25,6 +27,7 @@
 #include "replayer/report/pinned_stacks.h"
 #include "replayer/report/report_builder.h"
 #include "replayer/report/run_table.h"
+#include "replayer/report/run_verdict.h"
 #include "schema/tape/tape_reader.h"
 
 namespace heaptape::cli {
@@ -124,21 +127,6 @@ Status write_logs(const ReplayCommandOptions& options,
     HEAPTAPE_RETURN_IF_ERROR(base::write_file(path, run.output + "\n"));
   }
   return {};
-}
-
-Result<std::vector<allocators::BackendSpec>> specs_of(const ReplayCommandOptions& options,
-                                                      Console& console) {
-  if (!options.specs.empty()) return parse_specs(options.specs);
-  return usable_specs(default_allocators(), console);
-}
-
-// Drops a default run that would be refused.
-void leave_out_recorded(const schema::TapeReader& tape,
-                        std::vector<allocators::BackendSpec>& specs) {
-  if (!tape.header().origin.lacks(schema::Absent::kAddresses)) return;
-  std::erase_if(specs, [](const allocators::BackendSpec& spec) {
-    return spec.kind == allocators::BackendKind::kRecorded;
-  });
 }
 
 // Actions at moments of the tape are resolved here.
@@ -281,16 +269,19 @@ Result<int> replay_and_report(const ReplayCommandOptions& options, Console& cons
   HEAPTAPE_RETURN_IF_ERROR(check_jobs(options));
   HEAPTAPE_RETURN_IF_ERROR(check_filters(options));
   replayer::ReplayOptions replay_options = options.replay;
-  HEAPTAPE_ASSIGN_OR_RETURN(replay_options.specs, specs_of(options, console));
+  HEAPTAPE_ASSIGN_OR_RETURN(replay_options.specs, parse_specs(options.specs));
   HEAPTAPE_RETURN_IF_ERROR(check_actions(options.actions));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto rules, replayer::SiteRules::make(options.filters));
   HEAPTAPE_ASSIGN_OR_RETURN(auto tape,
                             open_tape(options.tape_path, schema::OnDamage::kStop, console));
   HEAPTAPE_RETURN_IF_ERROR(check_range(options.replay.from, options.replay.until, tape));
   if (!options.is_chosen) note_bigger_tape(tape, console);
-  if (options.specs.empty()) leave_out_recorded(tape, replay_options.specs);
+  if (options.specs.empty()) {
+    replay_options.specs = default_specs(tape, console);
+  }
   HEAPTAPE_RETURN_IF_ERROR(check_outputs(options, replay_options.specs));
   HEAPTAPE_ASSIGN_OR_RETURN(auto sites, sites_of(options, rules, tape, console));
+  replay_options.name_culprits = true;
   replay_options.keep_pins = !options.report_path.empty();
   replay_options.keep_pinning_blocks = sites.has_value();
   replay_options.keep_film = !options.html_path.empty();
@@ -310,11 +301,16 @@ Result<int> replay_and_report(const ReplayCommandOptions& options, Console& cons
   if (sites) HEAPTAPE_RETURN_IF_ERROR(add_tree(tape, rules, runs, *sites));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto film_sites, film_sites_of(options, tape, runs, sites));
   const auto* const ranked = sites ? &sites->ranked : nullptr;
+  const auto name = [&](replayer::Verdict& verdict) {
+    return name_sites(tape, ranked, options.filters, options.symbols, console, verdict);
+  };
   HEAPTAPE_ASSIGN_OR_RETURN(const auto report,
-                            replayer::build_report(tape, runs, replay_options, ranked));
+                            replayer::build_report(tape, runs, replay_options, ranked, name));
   HEAPTAPE_RETURN_IF_ERROR(write_files(options, {tape, report, runs, ranked, film_sites}));
-  console.print_text(replayer::run_table(report.figures, runs, console.table_width()) +
-                     losses_line(tape));
+  const size_t width = console.table_width();
+  console.print_text(
+      wrap_help(replayer::verdict_text(report.verdict, report.figures.tape_path), width) + "\n" +
+      replayer::run_table(report.figures, runs, width) + losses_line(tape));
   if (options.with_latency) console.out() << replayer::latency_table(runs);
   return tell_failures(report.figures, console);
 }

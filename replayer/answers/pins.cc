@@ -1,7 +1,9 @@
 #include "replayer/answers/pins.h"
 
 #include <algorithm>
+#include <functional>
 #include <tuple>
+#include <utility>
 
 #include "replayer/answers/holes.h"
 
@@ -83,6 +85,36 @@ class Grouping {
   std::vector<size_t> of_group_;  // holes beside members of the newest group
 };
 
+std::vector<uint64_t> some_births(std::span<const uint64_t> births) {
+  constexpr size_t kMost = 64;
+  const size_t step = (births.size() + kMost - 1) / kMost;
+  std::vector<uint64_t> some;
+  for (size_t i = 0; i < births.size(); i += step) some.push_back(births[i]);
+  return some;
+}
+
+// A hole, seen from its pin.
+struct PinnedHole {
+  uint64_t size_bytes;  // of the pin
+  uint64_t birth;       // likewise
+  uint64_t resident_bytes;
+};
+
+// Adds up holes of pins of one size, which come in the order of birth.
+PinnedBy sum_up(std::span<const PinnedHole> holes) {
+  PinnedBy group{.size_bytes = holes.front().size_bytes,
+                 .first_birth = holes.front().birth,
+                 .last_birth = holes.back().birth};
+  std::vector<uint64_t> births;
+  for (const PinnedHole& hole : holes) {
+    group.resident_hole_bytes += hole.resident_bytes;
+    if (births.empty() || births.back() != hole.birth) births.push_back(hole.birth);
+  }
+  group.count = births.size();
+  group.births = some_births(births);
+  return group;
+}
+
 }  // namespace
 
 std::vector<PinGroup> rank_pins(const HeapPicture& picture, std::span<const Hole> holes,
@@ -91,6 +123,30 @@ std::vector<PinGroup> rank_pins(const HeapPicture& picture, std::span<const Hole
   for (const Member& member : blocks_beside(picture, holes)) grouping.add(member);
   std::vector<PinGroup> groups = grouping.take();
   std::ranges::stable_sort(groups, std::greater(), &PinGroup::resident_hole_bytes);
+  if (groups.size() > most) groups.resize(most);
+  return groups;
+}
+
+std::vector<PinnedBy> rank_culprits(const HeapPicture& picture, std::span<const Hole> holes,
+                                    size_t most) {
+  std::vector<PinnedHole> pinned;
+  for (const Hole& hole : holes) {
+    const size_t block = hole.resident_bytes == 0 ? kNoBlock : pin_of(picture, hole).block;
+    if (block == kNoBlock) continue;
+    const LiveBlock& pin = picture.blocks[block];
+    pinned.push_back({pin.requested_bytes, pin.birth, hole.resident_bytes});
+  }
+  std::ranges::sort(pinned, {},
+                    [](const PinnedHole& hole) { return std::pair(hole.size_bytes, hole.birth); });
+  std::vector<PinnedBy> groups;
+  for (auto first = pinned.begin(); first != pinned.end();) {
+    const auto last = std::find_if(first, pinned.end(), [first](const PinnedHole& hole) {
+      return hole.size_bytes != first->size_bytes;
+    });
+    groups.push_back(sum_up({first, last}));
+    first = last;
+  }
+  std::ranges::stable_sort(groups, std::greater(), &PinnedBy::resident_hole_bytes);
   if (groups.size() > most) groups.resize(most);
   return groups;
 }

@@ -32,6 +32,22 @@ struct PinGroup {
 std::vector<PinGroup> rank_pins(const HeapPicture& picture, std::span<const Hole> holes,
                                 size_t most);
 
+// Blocks of one requested size, with the holes that they pin.
+struct PinnedBy {
+  uint64_t size_bytes = 0;
+  uint64_t count = 0;
+  uint64_t first_birth = 0;
+  uint64_t last_birth = 0;
+  uint64_t resident_hole_bytes = 0;
+  std::vector<uint64_t> births = {};  // of some of them, evenly chosen
+};
+
+// The `most` sizes whose blocks pin most resident bytes, the greatest first. Each hole belongs to
+// its pin_of() alone, so that none counts twice; open holes belong to none. Takes the time of
+// sorting the pins.
+std::vector<PinnedBy> rank_culprits(const HeapPicture& picture, std::span<const Hole> holes,
+                                    size_t most);
+
 // How much of a heap's holes each block beside them pins; the shares of all blocks add up to all
 // resident bytes in holes, unless some are open. docs/metrics.md, "Bytes pinned".
 struct PinningBlock {

@@ -41,6 +41,7 @@ struct ReplayOptions {
   uint32_t heap_growths = 10;                       // how many of the largest to keep
   bool looks_first = false;                         // at moments, before actions of the same place
   bool keep_picture = false;                        // of the last of them
+  bool name_culprits = false;                       // who pins most, at each moment but marks
   // What pins at each moment but marks, where placements say something: in cohorts, block by block.
   bool keep_pins = false;
   bool keep_pinning_blocks = false;

@@ -210,7 +210,7 @@ Status ReplayRun::look(std::span<const Moment> moments) {
   if (!kept.ok()) return settle(kept.error());
   analysis_->look(moments, measured, *kept);
   analysis_->note_resident(measured.resident_bytes);
-  if (keep_pins_ || keep_pinning_blocks_) keep_pins(moments);
+  if (names_culprits_ || keep_pins_ || keep_pinning_blocks_) keep_pins(moments);
   if (!keep_picture_) return {};
   picture_ = analysis_->picture(measured);
   const auto own = backend_->own_statistics();
@@ -226,7 +226,13 @@ void ReplayRun::keep_pins(std::span<const Moment> moments) {
     if (!moment.name.starts_with(kMarkPrefix)) names.push_back(moment.name);
   }
   if (names.empty()) return;
-  std::vector<PinningBlock> blocks = pinning_blocks(analysis_->picture(measured_));
+  const HeapPicture picture = analysis_->picture(measured_);
+  if (names_culprits_) {
+    constexpr size_t kMostCulprits = 3;
+    analysis_->note_pinned_by(rank_culprits(picture, find_holes(picture), kMostCulprits));
+  }
+  if (!keep_pins_ && !keep_pinning_blocks_) return;
+  std::vector<PinningBlock> blocks = pinning_blocks(picture);
   if (keep_pins_) analysis_->note_pins(blocks, run_calls_);
   if (keep_pinning_blocks_) pins_.push_back({std::move(names), std::move(blocks)});
 }

@@ -73,6 +73,7 @@ class ReplayRun {
                           .keep_frees = options.keep_picture,
                           .keep_film = options.keep_film},
         keep_picture_(options.keep_picture),
+        names_culprits_(options.name_culprits),
         keep_pins_(options.keep_pins),
         keep_pinning_blocks_(options.keep_pinning_blocks),
         run_calls_(run_calls),
@@ -118,6 +119,7 @@ class ReplayRun {
   const allocators::RecordedSettings settings_;
   const RunAnalysis::Options analysis_options_;
   const bool keep_picture_;
+  const bool names_culprits_;
   const bool keep_pins_;
   const bool keep_pinning_blocks_;
   const uint64_t run_calls_;

@@ -300,10 +300,21 @@ void RunAnalysis::note_pins(std::span<const PinningBlock> blocks, uint64_t run_c
     cohorts.add(block.requested_bytes, block.birth, block.bytes);
   }
   const std::vector<Cohort> list = cohorts.list();
+  for (MomentState* const state : last_moments()) state->pins = list;
+}
+
+void RunAnalysis::note_pinned_by(const std::vector<PinnedBy>& culprits) {
+  for (MomentState* const state : last_moments()) state->pinned_by = culprits;
+}
+
+std::vector<MomentState*> RunAnalysis::last_moments() {
+  std::vector<MomentState*> last;
   for (MomentState& state : metrics_.moments) {
-    if (state.snapshot.at != events_ || state.moment.name.starts_with(kMarkPrefix)) continue;
-    state.pins = list;
+    if (state.snapshot.at == events_ && !state.moment.name.starts_with(kMarkPrefix)) {
+      last.push_back(&state);
+    }
   }
+  return last;
 }
 
 void RunAnalysis::sample(const allocators::Residency& residency, std::optional<uint64_t> time_ns) {

@@ -61,6 +61,8 @@ class RunAnalysis {
 
   // To the moments of the last look(), but for marks. `run_calls`: of the whole run.
   void note_pins(std::span<const PinningBlock> blocks, uint64_t run_calls);
+  // To the same moments.
+  void note_pinned_by(const std::vector<PinnedBy>& culprits);
 
   // To the account noted last.
   void note_own(const allocators::OwnStatistics& own);
@@ -100,6 +102,8 @@ class RunAnalysis {
   static_assert(sizeof(Block) == 32);
   static LiveBlock live_block(const Block& block);
 
+  // Those of the last look(), but for marks.
+  std::vector<MomentState*> last_moments();
   void take_away(const allocators::ReplayOp& op, const Placement& placement, uint64_t event);
   // False: the block overlaps another one.
   bool put_back(const allocators::ReplayOp& op, const Placement& placement, uint64_t event,

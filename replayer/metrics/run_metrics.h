@@ -11,6 +11,7 @@
 #include "replayer/answers/account.h"
 #include "replayer/answers/heap_growths.h"
 #include "replayer/answers/moment.h"
+#include "replayer/answers/pins.h"
 #include "replayer/heap_map/hole_stats.h"
 #include "replayer/metrics/cohorts.h"
 #include "replayer/metrics/growth.h"
@@ -58,6 +59,7 @@ struct MomentState {
   std::optional<Account> account;  // nothing if blocks were not followed
   // Blocks beside holes, with the bytes that they pin; nothing if they were not kept.
   std::optional<std::vector<Cohort>> pins = {};
+  std::vector<PinnedBy> pinned_by = {};  // who pins most of the holes; empty where not known
 };
 
 struct HeldMemory {

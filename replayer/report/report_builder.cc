@@ -7,9 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "allocators/catalog/allocator_family.h"
 #include "base/display_text.h"
 #include "replayer/report/process_fields.h"
 #include "replayer/report/run_fields.h"
+#include "replayer/report/run_verdict.h"
 #include "replayer/report/site_fields.h"
 #include "replayer/report/state_fields.h"
 #include "replayer/report/tape_profile_fields.h"
@@ -142,6 +144,32 @@ void set_run(wire::Run::Builder out, const RunResult& result, const ReplayOption
   }
 }
 
+void set_verdict(wire::Verdict::Builder out, const Verdict& verdict) {
+  out.setHeadline(headline(verdict));
+  out.setRun(verdict.run);
+  out.setMoment(verdict.moment);
+  out.setHeldBytes(verdict.held_bytes);
+  out.setLiveBytes(verdict.live_bytes);
+  auto findings = out.initFindings(static_cast<unsigned>(verdict.findings.size()));
+  for (unsigned i = 0; i < findings.size(); ++i) {
+    const Finding& finding = verdict.findings[i];
+    findings[i].setKind(kind_name(finding.kind));
+    findings[i].setBytes(finding.bytes);
+    findings[i].setErrorBytes(finding.error_bytes);
+    findings[i].setEvidence(evidence(verdict, finding));
+    findings[i].setAction(action(verdict, finding, kSomeTape));
+    if (!finding.allocator.empty()) findings[i].setAllocator(finding.allocator);
+    if (!finding.site.empty()) findings[i].setSite(finding.site);
+    if (finding.pins.count == 0) continue;
+    auto pins = findings[i].initPins();
+    pins.setSizeBytes(finding.pins.size_bytes);
+    pins.setCount(finding.pins.count);
+    pins.setBytes(finding.pins.resident_hole_bytes);
+    pins.setFirstBirth(finding.pins.first_birth);
+    pins.setLastBirth(finding.pins.last_birth);
+  }
+}
+
 void leave_out_long_lists(wire::Report::Builder report) {
   report.getTape().disownSites();
   report.getTape().disownStacks();
@@ -154,7 +182,8 @@ void leave_out_long_lists(wire::Report::Builder report) {
 }
 
 base::Result<BuiltReport> build(const schema::TapeReader& tape, const std::vector<RunResult>& runs,
-                                const ReplayOptions& options, const RankedSites* sites) {
+                                const ReplayOptions& options, const RankedSites* sites,
+                                const NameSites& name_sites) {
   capnp::MallocMessageBuilder message(1 << 16);
   auto report = message.initRoot<wire::Report>();
   report.setVersion(wire::REPORT_VERSION);
@@ -178,9 +207,13 @@ base::Result<BuiltReport> build(const schema::TapeReader& tape, const std::vecto
     }
   }
   BuiltReport built;
-  HEAPTAPE_ASSIGN_OR_RETURN(built.json, schema::to_json(report.asReader()));
-  built.timeline_csv = timeline_csv(report.asReader());
   built.figures = schema::figures_of(report.asReader());
+  built.verdict = judge_runs(allocators::allocator_family(tape.header()), built.figures, runs);
+  if (name_sites) HEAPTAPE_RETURN_IF_ERROR(name_sites(built.verdict));
+  set_verdict(report.initVerdict(), built.verdict);
+  HEAPTAPE_ASSIGN_OR_RETURN(built.json, schema::to_json(report.asReader()));
+  built.verdict_json = schema::json_text(report.getVerdict().asReader());
+  built.timeline_csv = timeline_csv(report.asReader());
   for (const auto run : report.asReader().getRuns()) {
     built.timelines.push_back(schema::timeline_of(run));
   }
@@ -193,9 +226,10 @@ base::Result<BuiltReport> build(const schema::TapeReader& tape, const std::vecto
 
 base::Result<BuiltReport> build_report(const schema::TapeReader& tape,
                                        const std::vector<RunResult>& runs,
-                                       const ReplayOptions& options, const RankedSites* sites) {
+                                       const ReplayOptions& options, const RankedSites* sites,
+                                       const NameSites& name_sites) {
   return schema::guard_kj(base::ErrorCode::kIo, "cannot build the report",
-                          [&] { return build(tape, runs, options, sites); });
+                          [&] { return build(tape, runs, options, sites, name_sites); });
 }
 
 }  // namespace heaptape::replayer

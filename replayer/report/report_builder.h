@@ -1,10 +1,12 @@
 // Builds reports from measured replays: as JSON, as a CSV timeline, as figures for a table.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "replayer/answers/verdict.h"
 #include "replayer/engine/replay.h"
 #include "replayer/sites/pinned_stacks.h"
 #include "replayer/sites/site_table.h"
@@ -22,6 +24,8 @@ struct BuiltReport {
   std::vector<schema::TimelineFigures> timelines;  // by run
   // The same JSON without white space and its long parts: timelines, call stacks, sites.
   std::string short_json;
+  Verdict verdict;
+  std::string verdict_json;  // that part of the report
 };
 
 // The sites of the replayed calls.
@@ -32,11 +36,16 @@ struct RankedSites {
   schema::StackTree stacks = {};  // with pinned bytes
 };
 
+// Adds the names of sites to a verdict.
+using NameSites = std::function<base::Status(Verdict&)>;
+
 // `runs` are the result of replay() on this tape, with the same options. `sites` is null if the
-// tape has no call stacks. Fails only if a part of the report is too large for Cap'n Proto.
+// tape has no call stacks, and `name_sites` then empty. Fails if a part of the report is too large
+// for Cap'n Proto, and as `name_sites` does.
 base::Result<BuiltReport> build_report(const schema::TapeReader& tape,
                                        const std::vector<RunResult>& runs,
                                        const ReplayOptions& options,
-                                       const RankedSites* sites = nullptr);
+                                       const RankedSites* sites = nullptr,
+                                       const NameSites& name_sites = {});
 
 }  // namespace heaptape::replayer

@@ -11,7 +11,6 @@
 namespace heaptape::replayer {
 namespace {
 
-using allocators::BackendKind;
 using schema::MetricUnit;
 using schema::RunFigures;
 
@@ -104,65 +103,7 @@ std::string main_owner_text(const schema::ProcessFigures& process) {
   return bytes + most->owner + "'s";
 }
 
-// Real allocators; if these offer no choice, also the models of real ones.
-std::vector<const RunFigures*> candidates(const std::vector<RunFigures>& figures,
-                                          const std::vector<RunResult>& runs) {
-  std::vector<const RunFigures*> real;
-  std::vector<const RunFigures*> all;
-  for (size_t i = 0; i < runs.size(); ++i) {
-    const BackendKind kind = runs[i].spec.kind;
-    const bool is_real = kind == BackendKind::kNative || kind == BackendKind::kPlugin;
-    const bool is_like_one = kind == BackendKind::kModel && !runs[i].spec.imitates_nobody();
-    if (runs[i].failure || runs[i].metrics.accounting.refused != 0 || (!is_real && !is_like_one))
-      continue;
-    all.push_back(&figures[i]);
-    if (is_real) real.push_back(&figures[i]);
-  }
-  return real.size() >= 2 ? real : all;
-}
-
-// Nothing if a run lacks the metric.
-std::optional<BestRun> best_of(const std::vector<const RunFigures*>& runs,
-                               const std::string& state) {
-  const std::string metric = state + ".residentBytes";
-  const auto value = [&metric](const RunFigures* run) {
-    const auto found = run->metric(metric);
-    return found ? schema::number_of(*found) : 0;
-  };
-  std::vector<const RunFigures*> order = runs;
-  for (const RunFigures* run : order) {
-    if (!run->metric(metric)) return std::nullopt;
-  }
-  std::ranges::stable_sort(order, {}, value);
-  BestRun best{.state = state, .labels = {}, .resident = "", .next_label = "", .next_resident = ""};
-  const RunFigures* next = nullptr;
-  for (const RunFigures* run : order) {
-    if (value(run) != value(order[0])) {
-      next = run;
-      break;
-    }
-    best.labels.push_back(run->label);
-  }
-  best.resident = value_text(order[0]->metric(metric), MetricUnit::kBytes);
-  if (next == nullptr) return best;
-  best.next_label = next->label;
-  best.next_resident = value_text(next->metric(metric), MetricUnit::kBytes);
-  if (best.resident == best.next_resident) {
-    best.resident = exact_text(value(order[0]), MetricUnit::kBytes);
-    best.next_resident = exact_text(value(next), MetricUnit::kBytes);
-  }
-  return best;
-}
-
 }  // namespace
-
-std::string BestRun::names() const {
-  std::string text = labels.front();
-  for (size_t i = 1; i < labels.size(); ++i) {
-    text += (i + 1 == labels.size() ? " and " : ", ") + labels[i];
-  }
-  return text;
-}
 
 std::string state_of(const std::string& moment) {
   if (moment.starts_with(kMarkPrefix)) {
@@ -197,35 +138,6 @@ std::string moment_lines(const schema::ReportFigures& report) {
   return text;
 }
 
-std::vector<BestRun> best_runs(const std::vector<RunFigures>& figures,
-                               const std::vector<RunResult>& runs) {
-  std::vector<BestRun> best;
-  const auto compared = candidates(figures, runs);
-  if (compared.size() < 2) return best;
-  for (const std::string& state : {std::string("atPeak"), second_state(figures)}) {
-    if (auto found = best_of(compared, state)) best.push_back(std::move(*found));
-  }
-  return best;
-}
-
-const RunFigures* told_run(const std::vector<RunFigures>& figures,
-                           const std::vector<RunResult>& runs, const std::vector<BestRun>& best) {
-  if (!best.empty()) {
-    const auto found = std::ranges::find(figures, best.back().labels.front(), &RunFigures::label);
-    if (found != figures.end()) return &*found;
-  }
-  const auto compared = candidates(figures, runs);
-  if (!compared.empty()) return compared.back();
-  const RunFigures* told = nullptr;
-  for (size_t i = 0; i < runs.size(); ++i) {
-    const auto committed = figures[i].metric("peak.committedBytes");
-    const bool has_memory = committed && schema::number_of(*committed) != 0;  // noop has none
-    if (runs[i].failure || !has_memory) continue;
-    if (told == nullptr || runs[i].spec.kind != BackendKind::kRecorded) told = &figures[i];
-  }
-  return told;
-}
-
 bool malloc_has_less_than_half(const schema::ReportFigures& report) {
   const auto told = told_process(report);
   return told &&
@@ -244,23 +156,17 @@ std::string beside_malloc(const schema::ReportFigures& report) {
          ": another allocator cannot change that";
 }
 
+uint64_t bytes_beside_malloc(const schema::ReportFigures& report) {
+  const auto told = told_process(report);
+  return told ? beside_bytes(told->figures) : 0;
+}
+
 std::vector<std::string> remedies(const schema::ReportFigures& report) {
   constexpr size_t kMost = 4;
   if (beside_malloc(report).empty()) return {};
   std::vector<std::string> some = report.remedies;
   if (some.size() > kMost) some.resize(kMost);
   return some;
-}
-
-std::string best_line(const std::vector<RunFigures>& figures, const std::vector<RunResult>& runs) {
-  std::string text;
-  for (const BestRun& best : best_runs(figures, runs)) {
-    text += text.empty() ? "least resident " : "; ";
-    text += heading_of(best.state + ".").group + ": " + best.names() + " (" + best.resident;
-    text += best.next_label.empty() ? " each)"
-                                    : "; next " + best.next_label + ", " + best.next_resident + ")";
-  }
-  return text.empty() ? "" : text + "\n";
 }
 
 }  // namespace heaptape::replayer

@@ -183,16 +183,6 @@ std::string note_lines(const schema::ReportFigures& report, const std::vector<Ru
   return text;
 }
 
-// The verdict: memory beside malloc, if it is much, and the best runs.
-std::string summary_lines(const schema::ReportFigures& report, const std::vector<RunResult>& runs) {
-  std::string beside = beside_malloc(report);
-  if (!beside.empty()) beside += "\n";
-  for (const std::string& remedy : remedies(report)) {
-    beside += "  " + base::display_text(remedy) + "\n";
-  }
-  return beside + (malloc_has_less_than_half(report) ? "" : best_line(report.runs, runs));
-}
-
 // Says which memory the resident sizes of the recorded run cover, for those of the replays beside
 // it.
 std::string recorded_line(const schema::ReportFigures& report, const std::vector<RunResult>& runs) {
@@ -287,8 +277,7 @@ std::string run_table(const schema::ReportFigures& report, const std::vector<Run
       std::ranges::find_if(report.runs, [](const RunFigures& run) { return run.failure.empty(); });
   if (whole != report.runs.end()) text += program_text(*whole) + moment_lines(report);
   text += "\n";
-  text += text_of(overview_table(report, runs), kLeastOfOverview, width) +
-          summary_lines(report, runs) + "\n";
+  text += text_of(overview_table(report, runs), kLeastOfOverview, width) + "\n";
   const FigureTable account = account_table(report.runs, runs);
   if (!account.rows.empty()) text += text_of(account, kLeastOfAccount, width) + "\n";
   return text + run_lines(report, runs);

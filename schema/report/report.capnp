@@ -27,6 +27,35 @@ struct Report {
   moments @3 :List(Moment);  # found on the tape, by call
   program @4 :ProgramInfo;   # absent if all runs failed
   process @5 :ProcessTimeline;  # absent if no sample says which part is malloc's
+  verdict @6 :Verdict;       # what to know first
+}
+
+# About one run at one moment: docs/metrics.md, "The verdict".
+struct Verdict {
+  headline @0 :Text;
+  run @1 :Text;              # its label; empty: no run with memory of its own finished
+  moment @2 :Text;           # "peak", "plateau" or "exit"
+  heldBytes @3 :UInt64;      # resident in its heap
+  liveBytes @4 :UInt64;
+  findings @5 :List(Finding);  # the first matters most
+
+  struct Finding {
+    kind @0 :Text;           # "besideMalloc", "holes", "trim", "purge", "allocator", "purged", "slack", "caches", "metadata", "unseen", "live", "nothing", "noBetter"
+    bytes @1 :UInt64;        # that it is about
+    errorBytes @2 :UInt64;   # what a prediction may be wrong by; 0 if it is none
+    evidence @3 :Text;       # a sentence
+    action @4 :Text;         # what to do; empty if there is nothing
+    allocator @5 :Text;      # label of the run that would hold less; those that would not
+    pins @6 :Pins;           # of "holes": who keeps most of them; absent if not known
+    site @7 :Text;           # that asked for most of these, or of what is live; absent if not known
+  }
+  struct Pins {              # blocks of one size
+    sizeBytes @0 :UInt64;    # of each
+    count @1 :UInt64;
+    bytes @2 :UInt64;        # resident, in the holes that they pin
+    firstBirth @3 :UInt64;   # number of the call that made the first, from 1
+    lastBirth @4 :UInt64;
+  }
 }
 
 struct Moment {

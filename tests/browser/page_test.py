@@ -27,12 +27,25 @@ class Page(ReplayPages):
         urls = [one["params"]["request"]["url"] for one in asked if one["method"] == "Network.requestWillBeSent"]
         self.assertEqual(urls, [self.pages["stacks"].path.as_uri()])
 
-    def test_names_who_has_most_first(self):
-        self.show("stacks")
-        self.assertEqual(self.run_script("document.getElementById('who').textContent"),
-                         "98.3% of the 407 B live at the peak were requested by lex (lex.h:3).")
+    def test_begins_with_the_verdict_of_the_report(self):
+        for name in self.pages:
+            self.show(name)
+            shown, report = self.run_script("""[[document.getElementById('verdict').textContent,
+                ...[...document.querySelectorAll('#findings li')].map((one) => [one.dataset.kind, one.textContent])],
+                JSON.parse(document.getElementById('data').textContent).report]""")
+            verdict = report["verdict"]
+            findings = [[one["kind"], one["evidence"] + one["action"].replace("`", "")] for one in verdict["findings"]]
+            self.assertGreater(len(findings), 0)
+            self.assertEqual(shown, [verdict["headline"], *findings])
+
+    def test_puts_commands_of_findings_into_code(self):
         self.show("fill")
-        self.assertIsNone(self.run_script("document.getElementById('who')"))
+        made = self.run_script("""heaptape.summary.head({tape: {events: 1, lacks: ''}, runs: [], verdict:
+            {headline: 'v', moment: '', findings: [{kind: 'holes', evidence: 'it is <b>so', action: 'a `b <i>` c'},
+                                                   {kind: 'live', evidence: 'and so', action: ''}]}})
+            .find((one) => one.id === 'findings').innerHTML""")
+        self.assertEqual(made, '<li data-kind="holes"><div class="evidence">it is &lt;b&gt;so</div><div class="action">a '
+                               '<code>b &lt;i&gt;</code> c</div></li><li data-kind="live"><div class="evidence">and so</div></li>')
 
     def test_has_two_looks(self):
         colours = []
@@ -105,12 +118,11 @@ class Figures(ReplayPages):
             for account in accounts:
                 self.assertTrue(account["moment"] in shown or not account["rows"], (name, account["moment"], words))
 
-    def test_are_marked_where_a_run_holds_least(self):
+    def test_are_marked_where_the_verdict_calls_a_run_better(self):
         self.show("fill")
         best = self.run_script("JSON.parse(document.getElementById('data').textContent).best")
         marked = self.run_script("""[...document.querySelectorAll('#runs td.best')].map((cell) => [
             cell.closest('tr').querySelector('th').textContent, cell.dataset.metric])""")
-        self.assertGreater(len(best), 0)
         self.assertEqual(sorted(marked), sorted([one["label"], one["state"] + ".residentBytes"] for one in best))
 
     def test_of_the_account_have_bars_in_proportion(self):
@@ -120,25 +132,25 @@ class Figures(ReplayPages):
                 {"label": "c", "backend": "recorded", "liveBytes": 100}]
         shown = self.run_script("""((rows) => {
             const made = heaptape.summary.account({accounts: [{moment: 'peak', state: 'atPeak', rows}],
-                best: [{state: 'atPeak', label: 'b'}, {state: 'atPlateau', label: 'a'}],
+                best: [{state: 'atPeak', label: 'b'}, {state: 'atPlateau', label: 'a'}], verdict: {moment: 'peak'},
                 moments: [{name: 'peak', at: 1}], accountTable: {rows: [], columns: []}});
             const bars = [...made.querySelectorAll('.bar')].map((bar) => [...bar.children].map((part) => part.style.width));
             return [bars, [...made.querySelectorAll('.sum')].map((sum) => sum.textContent)];
         })(arguments[0])""", rows)
         self.assertEqual(shown, [[["75%", "25%"], ["50%"], ["25%"]],
-                                 ["400 B resident", "160 B resident ◂ least + 40 B live, never touched + 7 B given back", "100 B in its heap"]])
+                                 ["400 B resident", "160 B resident ◂ less + 40 B live, never touched + 7 B given back", "100 B in its heap"]])
 
-    def test_of_the_account_say_who_holds_least_at_the_moment_that_is_chosen(self):
+    def test_of_the_account_say_who_holds_less_at_the_moment_that_is_chosen(self):
         self.show("fill")
         least = self.run_script("""(() => { const rows = [{label: 'a', liveBytes: 3}, {label: 'b', liveBytes: 2}];
             const made = heaptape.summary.account({accounts: [{moment: 'peak', state: 'atPeak', rows}, {moment: 'end', state: 'end', rows}],
-                best: [{state: 'atPeak', label: 'b'}], moments: [{name: 'peak', at: 1}, {name: 'end', at: 2}],
+                best: [{state: 'atPeak', label: 'b'}], verdict: {moment: ''}, moments: [{name: 'peak', at: 1}, {name: 'end', at: 2}],
                 accountTable: {rows: [], columns: []}});
             return [1, 0].map((i) => {
                 made.querySelectorAll('.tools button')[i].click();
                 return [...made.querySelectorAll('.least')].map((least) => least.parentElement.textContent);
             }); })()""")
-        self.assertEqual(least, [[], ["2 B resident ◂ least"]])
+        self.assertEqual(least, [[], ["2 B resident ◂ less"]])
 
     def test_stand_below_the_headings_of_their_groups(self):
         for name in ("stacks", "fill"):
@@ -300,7 +312,7 @@ class Given(ReplayPages):
         }
         facts = self.run_script(
             """arguments[0].map((tape) => heaptape.summary.head({tape, runs: [],
-            verdict: 'v'})[1].textContent)""",
+            verdict: {headline: 'v', moment: '', findings: []}})[1].textContent)""",
             [
                 whole,
                 {**whole, "threads": 1, "durationNs": 0, "recordedAt": ""},
@@ -316,15 +328,15 @@ class Given(ReplayPages):
             ],
         )
 
-    def test_begins_with_the_plateau_or_else_the_exit_and_joins_moments_of_one_call(self):
-        def choices(**moments):
+    def test_begins_with_the_moment_of_the_verdict_or_the_plateau_and_joins_moments_of_one_call(self):
+        def choices(told="", **moments):
             accounts = [
                 {"moment": name.replace("_", ":"), "state": name, "rows": [{"label": "a", "liveBytes": 1}]}
                 for name in moments
             ]
             return self.run_script(
-                """(() => { const [accounts, moments] = arguments;
-                const made = heaptape.summary.account({accounts, moments, best: [], accountTable: {rows: [],
+                """(() => { const [accounts, moments, moment] = arguments;
+                const made = heaptape.summary.account({accounts, moments, best: [], verdict: {moment}, accountTable: {rows: [],
                 columns: []}});
                 const buttons = [...made.querySelectorAll('.tools button')];
                 return [buttons.map((one) => one.textContent), buttons.findIndex((one) =>
@@ -332,6 +344,7 @@ class Given(ReplayPages):
                 })(...arguments)""",
                 accounts,
                 [{"name": name.replace("_", ":"), "at": at} for name, at in moments.items()],
+                told,
             )
 
         self.assertEqual(
@@ -341,6 +354,7 @@ class Given(ReplayPages):
         self.assertEqual(
             choices(peak=1, exit=3, mark_x=2, end=3), [["at the peak", "at the exit, at the end", "mark x"], 1, "exit"]
         )
+        self.assertEqual(choices("peak", peak=1, plateau=2)[1], 0)
         self.assertEqual(choices(mark_x=2, end=3, peak=1), [["mark x", "at the end", "at the peak"], 2, "peak"])
 
     def test_says_what_was_never_touched_from_a_hundredth_on(self):

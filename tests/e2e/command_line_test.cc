@@ -101,7 +101,7 @@ TEST_F(CommandLineTest, HasHelpAsWideAsTheEnvironmentSays) {
 }
 
 TEST_F(CommandLineTest, SaysWhichOptionsMustBeGiven) {
-  for (const char* command : {"export", "recover", "explain", "holes", "scenario"}) {
+  for (const char* command : {"export", "recover", "holes", "scenario"}) {
     const Ended help = run({"env", "COLUMNS=1000", tests::heaptape_path(), command, "--help"});
     EXPECT_NE(help.out.find("; required"), std::string::npos) << command;
   }

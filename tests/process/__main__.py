@@ -150,10 +150,11 @@ class Bench:
         words = [self.heaptape, "replay", str(self.folder / tape), "-o", str(report)]
         for allocator in ("recorded", "model:ptmalloc", "model:slabs"):
             words += ["-a", allocator]
-        printed = subprocess.run(words, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
-        moments = {one["name"]: one["process"] for one in json.loads(report.read_text())["moments"]}
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        said = json.loads(report.read_text())
+        moments = {one["name"]: one["process"] for one in said["moments"]}
         rows = [Row(point, self.seen[mark], moments[f"mark:{mark}"]) for point, mark in self.points().items()]
-        return rows, moments["peak"], verdict_of(printed)
+        return rows, moments["peak"], verdict_of(said)
 
 
 def mib(size):
@@ -185,19 +186,12 @@ class Row:
         return f"| {' | '.join(cells)} |"
 
 
-def verdict_of(printed):
-    """The lines behind the first table."""
-    lines = iter(printed.splitlines())
-    for line in lines:
-        if line.startswith("allocator "):
-            break
+def verdict_of(report):
+    """Its sentences, what matters most first."""
     text = []
-    for line in lines:
-        if not line:
-            break
-        if not line.startswith(("recorded ", "model:")):
-            text.append(line.strip())
-    return text
+    for finding in report["verdict"].get("findings", []):
+        text += [finding["evidence"], finding["action"]]
+    return [line for line in text if line]
 
 
 def complaints(program, rows, peak, verdict):

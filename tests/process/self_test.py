@@ -13,16 +13,6 @@ Swap: {swap} kB
 Shared_Hugetlb: {huge} kB
 Private_Hugetlb: 0 kB
 """
-TABLE = """peak: #1
-
-allocator  resident
-recorded  1 B
-model:slabs  2 B
-at the peak, it is so
-  do that
-
-allocator  x
-"""
 
 
 def mapping(head, rss=0, anonymous=0, swap=0, huge=0):
@@ -55,7 +45,7 @@ class Smaps(unittest.TestCase):
 
 
 class Complaints(unittest.TestCase):
-    def of(self, ours=1000, beside=100, verdict=("least resident",), expected=""):
+    def of(self, ours=1000, beside=100, verdict=("holes",), expected=""):
         parts = {"besideMallocBytes": beside, "stackBytes": 0}
         row = Row("end", SimpleNamespace(anonymous=1000), {"anonymousBytes": ours, "anonymous": parts})
         peak = {"anonymousBytes": 1000, "anonymous": parts}
@@ -83,5 +73,7 @@ class Complaints(unittest.TestCase):
         self.assertEqual(of(84 << 20), ["end: 94.0 % of what is beside malloc has an owner"])
         self.assertEqual(of(0, beside=1 << 19), [])
 
-    def test_read_the_verdict_behind_the_first_table(self):
-        self.assertEqual(verdict_of(TABLE), ["at the peak, it is so", "do that"])
+    def test_read_the_verdict_of_the_report(self):
+        findings = [{"evidence": "it is so", "action": "do that"}, {"evidence": "and so", "action": ""}]
+        self.assertEqual(verdict_of({"verdict": {"findings": findings}}), ["it is so", "do that", "and so"])
+        self.assertEqual(verdict_of({"verdict": {}}), [])

@@ -67,6 +67,28 @@ void write_pinned_tape(const std::string& path, const schema::StackRecording& re
   EXPECT_TRUE((*writer)->finish({}).ok());
 }
 
+void write_sessions_tape(const std::string& path) {
+  schema::TapeHeader header = sample_header();
+  header.stacks = {.mode = schema::StackMode::kFramePointers};
+  header.recorded_allocator.family = "glibc";
+  auto writer = schema::TapeWriter::create(path, header);
+  ASSERT_TRUE(writer.ok());
+  schema::TapeEncoder& encoder = (*writer)->encoder();
+  add_stacks(encoder);
+  constexpr uint64_t kStep = 0x4000;
+  constexpr uint64_t kSessions = 500;
+  for (uint64_t i = 1; i <= kSessions; ++i) {
+    encoder.append(malloc_event(8'000, i * kStep), 2);
+    encoder.append(malloc_event(96, i * kStep + kStep / 2), 4);
+  }
+  for (uint64_t i = 1; i <= kSessions; ++i) encoder.append(free_event(i * kStep));
+  for (uint64_t i = 0; i < 1'000; ++i) {
+    encoder.append(malloc_event(16, kStep), 1);
+    encoder.append(free_event(kStep));
+  }
+  EXPECT_TRUE((*writer)->finish({}).ok());
+}
+
 schema::Stacks sample_stacks() {
   const TempDir dir;
   write_stack_tape(dir.file("a.tape"));

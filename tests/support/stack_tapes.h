@@ -31,6 +31,11 @@ void write_stack_tape(const std::string& path, const schema::StackRecording& rec
 //   #7 free of #5              a hole of 20,016 bytes between #3 and #6, at the end
 void write_pinned_tape(const std::string& path, const schema::StackRecording& recording = {});
 
+// Another one, on glibc: 500 buffers of 8,000 bytes (stack 2, lex), each followed by a session of
+// 96 (stack 4, read); then the buffers go, and 2,000 calls for small blocks follow. Addresses are
+// invented.
+void write_sessions_tape(const std::string& path);
+
 // The tape's stacks, and the names of its functions: main, parse and read, and operator new.
 schema::Stacks sample_stacks();
 replayer::Symbols sample_symbols();

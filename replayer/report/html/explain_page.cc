@@ -12,7 +12,7 @@
 #include "replayer/report/html/json_writer.h"
 #include "replayer/report/html/page.h"
 #include "replayer/report/html/page_data.h"
-#include "replayer/report/html/verdict.h"
+#include "replayer/report/html/where_text.h"
 #include "replayer/text/metric_text.h"
 
 namespace heaptape::replayer {

@@ -1,5 +1,6 @@
 #include "replayer/report/html/replay_page.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include "base/number_text.h"
@@ -11,7 +12,7 @@
 #include "replayer/report/html/page.h"
 #include "replayer/report/html/page_data.h"
 #include "replayer/report/html/timeline_data.h"
-#include "replayer/report/html/verdict.h"
+#include "replayer/report/html/where_text.h"
 #include "replayer/report/run_summary.h"
 #include "replayer/report/run_table.h"
 #include "replayer/text/metric_text.h"
@@ -59,17 +60,34 @@ void write_table(JsonWriter& out, const char* name, const FigureTable& table,
   out.close_object();
 }
 
-void write_best(JsonWriter& out, const std::vector<BestRun>& best) {
+// The run that the verdict calls better.
+void write_best(JsonWriter& out, const Verdict& verdict) {
   out.open_list();
-  for (const BestRun& run : best) {
-    for (const std::string& label : run.labels) {
-      out.open_object();
-      out.field("state", run.state);
-      out.field("label", label);
-      out.close_object();
-    }
+  for (const Finding& finding : verdict.findings) {
+    if (finding.kind != FindingKind::kAllocator) continue;
+    out.open_object();
+    out.field("state", state_of(verdict.moment));
+    out.field("label", finding.allocator);
+    out.close_object();
   }
   out.close_list();
+}
+
+void write_verdict(JsonWriter& out, const Verdict& verdict) {
+  out.open_object();
+  out.field("headline", headline(verdict));
+  out.field("moment", verdict.moment);
+  out.name("findings");
+  out.open_list();
+  for (const Finding& finding : verdict.findings) {
+    out.open_object();
+    out.field("kind", kind_name(finding.kind));
+    out.field("evidence", evidence(verdict, finding));
+    out.field("action", action(verdict, finding, kSomeTape));
+    out.close_object();
+  }
+  out.close_list();
+  out.close_object();
 }
 
 void write_runs(JsonWriter& out, const std::vector<RunFigures>& runs) {
@@ -145,18 +163,6 @@ void write_lines(JsonWriter& out, const std::string& text) {
   out.close_list();
 }
 
-// Begins with what is beside malloc, if it is much, and has nothing else where malloc matters
-// little.
-std::string whole_verdict(const schema::ReportFigures& report, const std::vector<BestRun>& best,
-                          const RunFigures* told) {
-  std::string beside = beside_malloc(report);
-  if (!beside.empty()) beside[0] = 'A';
-  if (!beside.empty()) beside += ".";
-  for (const std::string& remedy : remedies(report)) beside += " " + remedy + ".";
-  if (malloc_has_less_than_half(report)) return beside;
-  return (beside.empty() ? "" : beside + " ") + verdict(best, told);
-}
-
 void write_stacks(JsonWriter& out, const RankedSites& sites) {
   out.name("stacks");
   write_stack_tree(out, sites.stacks);
@@ -170,20 +176,20 @@ std::string replay_page(const schema::TapeReader& tape, const BuiltReport& repor
                         const std::vector<RunResult>& runs, const RankedSites* sites,
                         const FilmSites& films) {
   const std::vector<RunFigures>& figures = report.figures.runs;
-  std::vector<BestRun> best = best_runs(figures, runs);
-  const RunFigures* const told = told_run(figures, runs, best);
-  if (malloc_has_less_than_half(report.figures)) best.clear();
+  const Verdict& verdict = report.verdict;
+  const auto told = std::ranges::find(figures, verdict.run, &RunFigures::label);
   JsonWriter out;
   out.open_object();
   out.field("kind", "replay");
   out.field("heaptape", base::kVersion);
   out.name("tape");
   write_tape(out, tape);
-  out.field("verdict", whole_verdict(report.figures, best, told));
-  out.field("where", where_it_is(told, second_state(figures)));
-  if (sites != nullptr) out.field("who", who_has_it(sites->table, sites->sites));
+  out.name("verdict");
+  write_verdict(out, verdict);
+  out.field("where",
+            where_it_is(told == figures.end() ? nullptr : &*told, state_of(verdict.moment)));
   out.name("best");
-  write_best(out, best);
+  write_best(out, verdict);
   out.name("runs");
   write_runs(out, figures);
   out.name("moments");

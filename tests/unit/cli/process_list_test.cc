@@ -117,14 +117,14 @@ TEST(ProcessListTable, TellsIntervalsApart) {
           .starts_with("command    sh -c ...\n"
                        "tapes      3\n"
                        "\n"
-                       "  title              process  interval  anonymous    malloc  beside "
-                       "malloc  calls  lost  parent   ended                 tape\n"
-                       "* sh -c sort; server       7         1          -         -         "
-                       "     -     50     0       1  exited             run.tape\n"
-                       "  sort /etc/passwd         8         1   9.00 MiB  5.00 MiB       "
-                       "4.00 MiB    900     0       1  exited      run.8.sort.tape\n"
-                       "* server --port 1          7         2   8.00 MiB         -         "
-                       "     -    400     0       1  exited  run.interval-2.tape\n"))
+                       "  title               process  interval  anonymous    malloc  beside malloc"
+                       "  calls  lost  parent   ended                 tape\n"
+                       "* sh -c sort; server        7         1          -         -              -"
+                       "     50     0       1  exited             run.tape\n"
+                       "  sort /etc/passwd          8         1   9.00 MiB  5.00 MiB       4.00 MiB"
+                       "    900     0       1  exited      run.8.sort.tape\n"
+                       "* server --port 1           7         2   8.00 MiB         -              -"
+                       "    400     0       1  exited  run.interval-2.tape\n"))
       << process_table(manifest, manifest, SIZE_MAX);
 }
 

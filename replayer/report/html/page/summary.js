@@ -22,9 +22,24 @@
   }
 
   // Shortens the names of runs as elsewhere.
-  function sentence(data, text, properties) {
+  function sentence(data, tag, text, properties) {
     const short = data.runs.reduce((words, {label}) => words.split(label).join(named(label).text), text);
-    return element("p", {...properties, title: short === text ? null : text}, ...prose(short));
+    return element(tag, {...properties, title: short === text ? null : text}, ...prose(short));
+  }
+
+  // Commands are between backquotes.
+  function action(text) {
+    return element("div", {class: "action"}, ...text.split("`").map((piece, i) =>
+      i % 2 === 0 ? document.createTextNode(piece) : element("code", {text: piece})));
+  }
+
+  function findings(data) {
+    const list = element("ol", {class: "findings", id: "findings"});
+    for (const finding of data.verdict.findings) {
+      list.append(element("li", {"data-kind": finding.kind}, sentence(data, "div", finding.evidence, {class: "evidence"}),
+                          finding.action ? action(finding.action) : null));
+    }
+    return list;
   }
 
   function lacks(tape, what) {
@@ -43,9 +58,9 @@
       element("div", {class: "facts"}, element("div", {text: facts.join(" · ")}),
               tape.command ? element("div", {class: "command code", text: tape.command, title: tape.command}) : null),
       heaptape.trust.banner(data),
-      sentence(data, data.verdict, {class: "verdict", id: "verdict"}),
-      data.where ? sentence(data, data.where, {class: "where", id: "where"}) : null,
-      data.who ? element("p", {class: "where", id: "who"}, ...prose(data.who)) : null,
+      sentence(data, "p", data.verdict.headline, {class: "verdict", id: "verdict"}),
+      findings(data),
+      data.where ? sentence(data, "p", data.where, {class: "where", id: "where"}) : null,
     ].filter(Boolean);
   }
 
@@ -81,7 +96,7 @@
     const untouched = Number(row["account.untouchedBytes"] || 0);
     const text = element("div", {class: "sum"});
     text.append(bytes(length(row) - untouched) + (row.backend === "recorded" ? " in its heap" : " resident"));
-    if (isLeast) text.append(element("span", {class: "least", text: " \u25c2 least"}));
+    if (isLeast) text.append(element("span", {class: "least", text: " \u25c2 less"}));
     const beside = (value, words) => {
       if (Number(value || 0) !== 0) text.append(element("span", {class: "given", text: " + " + bytes(value) + " " + words}));
     };
@@ -131,7 +146,7 @@
     const accounts = data.accounts.filter((one) => one.rows.length !== 0);
     if (accounts.length === 0) return null;
     const all = choices(accounts, data.moments);
-    const wanted = ["plateau", "exit", "peak", "end"];
+    const wanted = [data.verdict.moment, "plateau", "exit", "peak", "end"].filter(Boolean);
     const rank = (choice) => {
       const ranks = wanted.map((name, i) => choice.words.includes("at the " + name) ? i : wanted.length);
       return Math.min(...ranks);
@@ -197,7 +212,7 @@
 
   function runs(data) {
     const failed = data.runs.filter((run) => run.failure);
-    const note = (data.best.length === 0 ? "" : " ◂ marks the least.") + processNote(data);
+    const note = (data.best.length === 0 ? "" : " ◂ marks the allocator that would hold less.") + processNote(data);
     return section("runs", "The runs compared",
                    element("p", {class: "note", text: "Hover over a figure for all its digits." + note}),
                    table(data.overview, {best: data.best}),

@@ -1,4 +1,4 @@
-#include "replayer/report/html/verdict.h"
+#include "replayer/report/html/where_text.h"
 
 #include <algorithm>
 #include <functional>
@@ -10,7 +10,6 @@
 namespace heaptape::replayer {
 namespace {
 
-using schema::MetricUnit;
 using schema::RunFigures;
 
 // "at the peak" for "atPeak".
@@ -19,39 +18,15 @@ std::string when(const std::string& state) {
   return group.starts_with("at ") ? "at the " + group.substr(3) : group;
 }
 
-std::string bytes(const RunFigures& run, const std::string& metric) {
-  return value_text(run.metric(metric), MetricUnit::kBytes);
-}
-
 uint64_t number(const RunFigures& run, const std::string& metric) {
   const auto value = run.metric(metric);
   return value && schema::is_integer(*value) ? std::get<uint64_t>(*value) : 0;
-}
-
-std::string text_of(const BestRun& best) {
-  const std::string text = when(best.state) + " (" + best.resident;
-  if (best.next_label.empty()) return text + " each)";
-  return text + "; next is " + best.next_label + " with " + best.next_resident + ")";
 }
 
 }  // namespace
 
 std::string heap_words(const std::string& label, const std::string& backend) {
   return (backend == schema::kRecordedBackend ? "in the heap of " : "resident on ") + label;
-}
-
-std::string verdict(const std::vector<BestRun>& best, const RunFigures* told) {
-  if (!best.empty()) {
-    const char* const hold = best[0].labels.size() == 1 ? " holds" : " hold";
-    std::string text = best[0].names() + hold + " the least resident memory " + text_of(best[0]);
-    if (best.size() < 2) return text + ".";
-    const bool is_same = best[0].labels == best[1].labels;
-    return text + (is_same ? ", and " : "; " + best[1].names() + " ") + text_of(best[1]) + ".";
-  }
-  if (told == nullptr) return "No run with memory of its own reached the end of the tape.";
-  return told->label + " holds " + bytes(*told, "peak.committedBytes") +
-         " committed at its peak, while the program had at most " + bytes(*told, "peak.liveBytes") +
-         " live.";
 }
 
 std::string parts_text(const Account& account, const std::string& where) {
@@ -95,22 +70,6 @@ std::string where_it_is(const RunFigures* told, const std::string& state) {
                         .untouched_bytes = part("account.untouchedBytes"),
                         .late = LateStart{part("account.late.unseenBytes")}};
   return parts_text(account, heap_words(told->label, told->backend) + " " + when(state));
-}
-
-std::string who_has_it(const SiteTable& table, const Sites& sites) {
-  const SiteRow* most = nullptr;
-  for (const SiteRow& row : table.rows) {
-    const bool is_known = sites.list()[row.site].place != nullptr && row.totals.peak_bytes != 0;
-    if (!is_known) continue;
-    if (most == nullptr || row.totals.peak_bytes > most->totals.peak_bytes) most = &row;
-  }
-  if (most == nullptr) return "";
-  const uint64_t live =
-      table.sampled ? table.sampled->whole_tape.peak_bytes : table.total.peak_bytes;
-  return (table.sampled ? "An estimated " : "") +
-         share_text(most->totals.peak_bytes, table.total.peak_bytes) + " of the " +
-         base::bytes_text(live) + " live at the peak were requested by " +
-         sites.short_text(most->site) + ".";
 }
 
 }  // namespace heaptape::replayer

@@ -1,10 +1,9 @@
-#include "replayer/report/html/verdict.h"
+#include "replayer/report/html/where_text.h"
 
 #include <gtest/gtest.h>
 
-#include "allocators/catalog/backend_spec.h"
+#include "replayer/report/run_summary.h"
 #include "tests/support/reports.h"
-#include "tests/support/stack_tapes.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -20,39 +19,14 @@ schema::RunFigures whole_run(const std::string& label = "glibc") {
                              {"atExit.account.returnedBytes", uint64_t{2048}}});
 }
 
-TEST(Verdict, NamesTheRunThatHoldsLeast) {
-  EXPECT_EQ(verdict({{"atPeak", {"a"}, "1 B", "b", "2 B"}, {"atPlateau", {"b"}, "3 B", "a", "4 B"}},
-                    nullptr),
-            "a holds the least resident memory at the peak (1 B; next is b with 2 B); b at the "
-            "plateau (3 B; next is a with 4 B).");
-}
-
-TEST(Verdict, SaysItOnceOfOneThatHoldsLeastAlways) {
-  EXPECT_EQ(verdict({{"atPeak", {"a"}, "1 B", "b", "2 B"}, {"atExit", {"a"}, "3 B", "b", "4 B"}},
-                    nullptr),
-            "a holds the least resident memory at the peak (1 B; next is b with 2 B), and at the "
-            "exit (3 B; next is b with 4 B).");
-}
-
-TEST(Verdict, NamesAllThatHoldTheSame) {
-  EXPECT_EQ(verdict({{"atPeak", {"a", "b", "c"}, "1 B", "d", "2 B"},
-                     {"atExit", {"a", "d"}, "3 B", "", ""}},
-                    nullptr),
-            "a, b and c hold the least resident memory at the peak (1 B; next is d with 2 B); a "
-            "and d at the exit (3 B each).");
-}
-
-TEST(Verdict, TellsOfOneRunWhatItHolds) {
+TEST(WhereText, HasTheSharesOfTheParts) {
   const schema::RunFigures run = whole_run();
-  EXPECT_EQ(
-      verdict({}, &run),
-      "glibc holds 8.00 KiB committed at its peak, while the program had at most 4.00 KiB live.");
   EXPECT_EQ(where_it_is(&run, "atExit"),
             "The 3.91 KiB resident on glibc at the exit: 75.0% live, 25.0% holes between blocks; "
             "another 2.00 KiB were returned to the system.");
 }
 
-TEST(Verdict, TakesEachPartFromItsOwnFigure) {
+TEST(WhereText, TakesEachPartFromItsOwnFigure) {
   const auto run = run_figures("glibc", {{"atExit.liveBytes", uint64_t{60}},
                                          {"atExit.slackBytes", uint64_t{100}},
                                          {"atExit.account.metadataBytes", uint64_t{150}},
@@ -66,13 +40,13 @@ TEST(Verdict, TakesEachPartFromItsOwnFigure) {
             "within blocks, 5.0% live.");
 }
 
-TEST(Verdict, CallsNothingResidentOfTheRunItself) {
+TEST(WhereText, CallsNothingResidentOfTheRunItself) {
   schema::RunFigures run = whole_run("the server");
   run.backend = "recorded";
   EXPECT_TRUE(where_it_is(&run, "atExit").starts_with("The 3.91 KiB in the heap of the server"));
 }
 
-TEST(Verdict, TakesLiveBytesThatWereNeverTouchedForNotResident) {
+TEST(WhereText, TakesLiveBytesThatWereNeverTouchedForNotResident) {
   EXPECT_EQ(
       parts_text(
           {.live_bytes = 2048, .slack_bytes = 100, .hole_bytes = 1024, .untouched_bytes = 1024},
@@ -82,88 +56,13 @@ TEST(Verdict, TakesLiveBytesThatWereNeverTouchedForNotResident) {
             "The 50 B here: 100.0% slack within blocks.");
 }
 
-TEST(Verdict, TellsMostFirstAndLeavesOutWhatIsLessThanAHundredth) {
+TEST(WhereText, TellsMostFirstAndLeavesOutWhatIsLessThanAHundredth) {
   EXPECT_EQ(parts_text({.live_bytes = 300, .metadata_bytes = 5, .hole_bytes = 695}, "here"),
             "The 1000 B here: 69.5% holes between blocks, 30.0% live.");
 }
 
-TEST(Verdict, SaysThatNoRunIsWhole) {
-  EXPECT_EQ(verdict({}, nullptr), "No run with memory of its own reached the end of the tape.");
+TEST(WhereText, IsEmptyWithoutARun) {
   EXPECT_EQ(where_it_is(nullptr, "atExit"), "");
-}
-
-// Runs of which one is told.
-class ToldRun : public testing::Test {
- protected:
-  void add(const std::string& spec, schema::RunFigures figures) {
-    runs_.push_back({.spec = *allocators::parse_spec(spec)});
-    figures_.push_back(std::move(figures));
-  }
-  void add(const std::string& spec) { add(spec, whole_run(spec)); }
-  std::string told(const std::vector<BestRun>& best = {}) const {
-    const schema::RunFigures* const run = told_run(figures_, runs_, best);
-    return run == nullptr ? "none" : run->label;
-  }
-
-  std::vector<RunResult> runs_;
-  std::vector<schema::RunFigures> figures_;
-};
-
-TEST_F(ToldRun, IsTheOneThatHoldsLeastInTheEnd) {
-  add("glibc");
-  add("model:slabs");
-  EXPECT_EQ(told({{"atPeak", {"model:slabs"}, "", "glibc", ""}, {"atExit", {"glibc"}, "", "", ""}}),
-            "glibc");
-}
-
-TEST_F(ToldRun, IsAReplayBeforeTheRunItself) {
-  add("recorded");
-  EXPECT_EQ(told(), "recorded");
-  add("glibc");
-  add("recorded");
-  EXPECT_EQ(told(), "glibc");
-}
-
-TEST_F(ToldRun, IsAnAllocatorBeforeAModelThatNobodyIsLike) {
-  add("recorded");
-  add("model:ideal");
-  EXPECT_EQ(told(), "model:ideal");
-  add("glibc");
-  add("model:ideal");
-  EXPECT_EQ(told(), "glibc");
-}
-
-TEST_F(ToldRun, HasMemoryAndCameToTheEnd) {
-  add("noop", run_figures("noop", {{"peak.committedBytes", uint64_t{0}}}));
-  add("glibc");
-  runs_.back().failure.emplace();
-  EXPECT_EQ(told(), "none");
-}
-
-// Two runs with this much resident at the peak.
-class BestRuns : public ToldRun {
- protected:
-  std::string line(uint64_t first, uint64_t second) {
-    add("glibc", run_figures("glibc", {{"atPeak.residentBytes", first}}));
-    add("jemalloc", run_figures("jemalloc", {{"atPeak.residentBytes", second}}));
-    return best_line(figures_, runs_);
-  }
-};
-
-TEST_F(BestRuns, AreAllThatHoldTheSame) {
-  EXPECT_EQ(line(4096, 4096), "least resident at peak: glibc and jemalloc (4.00 KiB each)\n");
-}
-
-TEST_F(BestRuns, AreToldApartToTheByteWhereTheyWouldLookAlike) {
-  EXPECT_EQ(line(20'000'001, 20'000'000),
-            "least resident at peak: jemalloc (20,000,000 B; next glibc, 20,000,001 B)\n");
-}
-
-TEST_F(ToldRun, IsNeverOfTheBestWhereItIsTheRunItself) {
-  add("recorded");
-  add("glibc");
-  EXPECT_TRUE(best_runs(figures_, runs_).empty());
-  EXPECT_EQ(best_line(figures_, runs_), "");
 }
 
 // A report of a process with so much, of which malloc has a part.
@@ -277,39 +176,6 @@ TEST(MomentLines, NameTheOwnersOfMemoryBesideMalloc) {
   report.moments[1].process->owners = {{"libarrow", 5 * kMiB}};
   EXPECT_TRUE(moment_lines(report).ends_with(
       "\n  process: 10.0 MiB anonymous = malloc 4.00 MiB + libarrow 5.00 MiB + other 1.00 MiB\n"));
-}
-
-class WhoHasIt : public testing::Test {
- protected:
-  void add(uint32_t stack, uint64_t peak_bytes) {
-    const StackTotals totals{.peak_bytes = peak_bytes};
-    table_.rows.push_back(
-        {.site = sites_.of_stack(stack), .totals = totals, .median_lifetime = {}});
-    table_.total += totals;
-  }
-
-  Symbols symbols_ = tests::sample_symbols();
-  Sites sites_{tests::sample_stacks(), symbols_, {}};
-  SiteTable table_;
-};
-
-TEST_F(WhoHasIt, IsTheSiteWithMostAtThePeak) {
-  add(4, 100);
-  add(2, 300);
-  EXPECT_EQ(who_has_it(table_, sites_),
-            "75.0% of the 400 B live at the peak were requested by lex (lex.h:3).");
-}
-
-TEST_F(WhoHasIt, IsEstimatedWhereStacksAreSampled) {
-  add(2, 300);
-  table_.sampled.emplace().whole_tape.peak_bytes = 500;
-  EXPECT_EQ(who_has_it(table_, sites_),
-            "An estimated 100.0% of the 500 B live at the peak were requested by lex (lex.h:3).");
-}
-
-TEST_F(WhoHasIt, IsNobodyOfWhomNothingIsKnown) {
-  add(0, 300);
-  EXPECT_EQ(who_has_it(table_, sites_), "");
 }
 
 }  // namespace

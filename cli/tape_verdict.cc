@@ -1,0 +1,124 @@
+#include "cli/tape_verdict.h"
+
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <utility>
+#include <vector>
+
+#include "base/display_text.h"
+#include "cli/allocator_words.h"
+#include "cli/bigger_tape.h"
+#include "cli/help_text.h"
+#include "cli/tape_reading.h"
+#include "cli/tape_stacks.h"
+#include "replayer/engine/replay.h"
+#include "replayer/engine/tape_moments.h"
+#include "replayer/report/report_builder.h"
+#include "replayer/report/run_verdict.h"
+#include "replayer/sites/call_sites.h"
+
+namespace heaptape::cli {
+namespace {
+
+using base::Error;
+using base::Result;
+using base::Status;
+
+Status check_options(const ExplainCommandOptions& options) {
+  const char* const one = options.at                       ? "--at"
+                          : !options.html_path.empty()     ? "--html"
+                          : options.explain.with_foresight ? "--foresight"
+                                                           : nullptr;
+  if (one == nullptr) return {};
+  return Error::usage(std::string(one) +
+                      " is about the heap of one allocator: add -a, such as -a recorded");
+}
+
+Result<std::vector<replayer::RunResult>> replay_all(schema::TapeReader& tape,
+                                                    replayer::ReplayOptions& options,
+                                                    Console& console) {
+  constexpr double kShareOfSearch = 0.2;
+  Progress progress(console, "replaying " + base::display_text(tape.path()));
+  HEAPTAPE_ASSIGN_OR_RETURN(
+      options.moments,
+      replayer::find_moments(
+          tape, options.until, [&](double share) { progress.show(share * kShareOfSearch); },
+          &options.process, options.from));
+  return replayer::replay(tape, options, [&](double share) {
+    progress.show(kShareOfSearch + (1 - kShareOfSearch) * share);
+  });
+}
+
+int tell_failures(const std::vector<replayer::RunResult>& runs, Console& console) {
+  int exit_code = kExitDone;
+  for (const replayer::RunResult& run : runs) {
+    if (!run.failure) continue;
+    exit_code = kExitFailed;
+    console.print_error("'" + run.spec.label + "' failed: " + run.failure->text);
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+std::vector<allocators::BackendSpec> default_specs(const schema::TapeReader& tape,
+                                                   Console& console) {
+  std::vector<allocators::BackendSpec> specs = usable_specs(default_allocators(), console);
+  // That run would be refused.
+  if (tape.header().origin.lacks(schema::Absent::kAddresses)) {
+    std::erase_if(specs, [](const allocators::BackendSpec& spec) {
+      return spec.kind == allocators::BackendKind::kRecorded;
+    });
+  }
+  return specs;
+}
+
+Status name_sites(schema::TapeReader& tape, const replayer::RankedSites* ranked,
+                  const replayer::SiteFilters& filters, const replayer::SymbolOptions& symbols,
+                  Console& console, replayer::Verdict& verdict) {
+  if (ranked != nullptr) replayer::name_live(ranked->table, ranked->sites, verdict);
+  std::vector<uint64_t> calls = replayer::calls_of(verdict);
+  if (calls.empty()) return {};
+  const replayer::Sites* sites = ranked == nullptr ? nullptr : &ranked->sites;
+  std::optional<TapeStacks> stacks;
+  std::optional<replayer::Sites> own;
+  if (sites == nullptr) {
+    HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
+    HEAPTAPE_ASSIGN_OR_RETURN(stacks, read_stacks_if_any(tape, filters, symbols, console));
+    if (!stacks) return {};
+    HEAPTAPE_ASSIGN_OR_RETURN(const auto rules, replayer::SiteRules::make(filters));
+    sites = &own.emplace(stacks->stacks, stacks->symbols, rules);
+  }
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto of_calls,
+                            replayer::CallSites::read(tape, *sites, std::move(calls)));
+  replayer::name_sites(of_calls, verdict);
+  return {};
+}
+
+Result<int> explain_verdict(const ExplainCommandOptions& options, Console& console) {
+  HEAPTAPE_RETURN_IF_ERROR(check_options(options));
+  HEAPTAPE_ASSIGN_OR_RETURN(auto tape,
+                            open_tape(options.tape_path, schema::OnDamage::kStop, console));
+  if (!options.is_chosen) note_bigger_tape(tape, console);
+  replayer::ReplayOptions replayed{.specs = default_specs(tape, console),
+                                   .touch = options.explain.touch,
+                                   .threads = options.explain.threads,
+                                   .name_culprits = true,
+                                   .times = false};
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto runs, replay_all(tape, replayed, console));
+  const auto name = [&](replayer::Verdict& verdict) {
+    return name_sites(tape, nullptr, options.filters, options.symbols, console, verdict);
+  };
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto report,
+                            replayer::build_report(tape, runs, replayed, nullptr, name));
+  if (options.format == Format::kJson) {
+    console.out() << report.verdict_json;
+  } else {
+    console.print_text(wrap_help(replayer::verdict_text(report.verdict, report.figures.tape_path),
+                                 console.table_width()));
+  }
+  return tell_failures(runs, console);
+}
+
+}  // namespace heaptape::cli

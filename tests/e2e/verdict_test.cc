@@ -1,0 +1,94 @@
+// `heaptape explain` without an allocator, and the same verdict in what `heaptape replay` writes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <regex>
+
+#include "tests/support/programs.h"
+#include "tests/support/stack_tapes.h"
+#include "tests/support/tapes.h"
+#include "tests/support/temp_dir.h"
+
+namespace heaptape {
+namespace {
+
+using tests::Ended;
+using tests::expect_refusal;
+using tests::run;
+
+class VerdictCommand : public testing::Test {
+ protected:
+  VerdictCommand() { tests::write_sessions_tape(tape_); }
+
+  Ended heaptape(const std::string& command, const std::vector<std::string>& options = {}) {
+    std::vector<std::string> words = {"heaptape", command, tape_};
+    words.insert(words.end(), options.begin(), options.end());
+    return run(words);
+  }
+
+  tests::TempDir dir_;
+  const std::string tape_ = dir_.file("t.tape");
+};
+
+TEST_F(VerdictCommand, NamesWhoPinsAndWhatToDoInOneScreen) {
+  const Ended ended = heaptape("explain");
+  ASSERT_EQ(ended.status, 0) << ended.err;
+  EXPECT_TRUE(std::regex_search(
+      ended.out, std::regex("^On glibc, which it ran with, the program keeps 3\\.[0-9]+ MiB at the "
+                            "[a-z]+ for 4[0-9]\\.[0-9] KiB live\\.\n  1\\. [^\n]* blocks of 96 B, "
+                            "born from #[0-9,]+ to #1,000, for app\\+0x400, pin ")))
+      << ended.out;
+  EXPECT_NE(ended.out.find("\n     allocate these before or apart"), std::string::npos);
+  EXPECT_NE(ended.out.find("malloc_trim(0) would give back"), std::string::npos) << ended.out;
+  EXPECT_LE(std::ranges::count(ended.out, '\n'), 24);
+}
+
+TEST_F(VerdictCommand, IsTheSameAboveTheTable) {
+  const Ended alone = heaptape("explain");
+  const Ended above = heaptape("replay");
+  EXPECT_TRUE(above.out.starts_with(alone.out + "\n")) << above.out;
+}
+
+TEST_F(VerdictCommand, IsPartOfTheReport) {
+  const std::string report = dir_.file("r.json");
+  const Ended json = heaptape("explain", {"--json"});
+  ASSERT_EQ(heaptape("replay", {"-o", report}).status, 0);
+  ASSERT_TRUE(json.out.starts_with("{")) << json.out;
+  // The same object, indented.
+  const auto squeezed = [](const std::string& text) {
+    return std::regex_replace(text, std::regex("[ \n]+"), "");
+  };
+  EXPECT_NE(squeezed(tests::read_bytes(report)).find("\"verdict\":" + squeezed(json.out)),
+            std::string::npos)
+      << json.out;
+  EXPECT_NE(json.out.find("\"site\": \"app+0x400\""), std::string::npos) << json.out;
+  EXPECT_NE(json.out.find("heaptape holes TAPE -a glibc"), std::string::npos) << json.out;
+}
+
+TEST_F(VerdictCommand, RefusesWhatIsAboutOneHeap) {
+  const std::string page = dir_.file("p.html");
+  expect_refusal(heaptape("explain", {"--at", "peak"}), "--at is about the heap of one allocator");
+  expect_refusal(heaptape("explain", {"--html", page}), "--html is about the heap of one");
+  expect_refusal(heaptape("explain", {"--foresight"}), "--foresight is about the heap of one");
+  EXPECT_FALSE(std::filesystem::exists(page));
+  EXPECT_EQ(heaptape("holes").status, 2) << "these are of one heap, too";
+}
+
+TEST_F(VerdictCommand, IsAboutTheAllocatorsThatAreNamed) {
+  const Ended ended = heaptape("replay", {"-a", "model:slabs", "-a", "mine=model:ptmalloc"});
+  EXPECT_TRUE(ended.out.starts_with("On mine, which it ran with,")) << ended.out;
+  EXPECT_NE(ended.out.find("model:slabs would"), std::string::npos) << ended.out;
+  const Ended none = heaptape("replay", {"-a", "noop"});
+  EXPECT_TRUE(none.out.starts_with("No run with memory of its own")) << none.out;
+}
+
+TEST_F(VerdictCommand, IsThatOfAnEmptyTapeToo) {
+  tests::write_tape(tape_, {});
+  const Ended ended = heaptape("explain");
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  EXPECT_NE(ended.out.find("nothing to gain"), std::string::npos) << ended.out;
+}
+
+}  // namespace
+}  // namespace heaptape

@@ -1,0 +1,299 @@
+// Runs with a known answer: the verdict has to find it. On models, so that it is the same
+// everywhere.
+#include "replayer/report/run_verdict.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "replayer/engine/tape_moments.h"
+#include "replayer/report/report_builder.h"
+#include "tests/support/tapes.h"
+#include "tests/support/temp_dir.h"
+
+namespace heaptape::replayer {
+namespace {
+
+// Makes calls; addresses are invented, and none comes twice.
+class Program {
+ public:
+  size_t take(uint64_t size) {
+    blocks_.push_back(next_);
+    events_.push_back(tests::malloc_event(size, next_));
+    next_ += (size + 31) / 16 * 16;
+    return blocks_.size() - 1;
+  }
+  void give(size_t block) { events_.push_back(tests::free_event(blocks_[block])); }
+  std::vector<size_t> take_many(size_t count, uint64_t size) {
+    std::vector<size_t> taken;
+    for (size_t i = 0; i < count; ++i) taken.push_back(take(size));
+    return taken;
+  }
+  void give_all(const std::vector<size_t>& blocks) {
+    for (const size_t block : blocks) give(block);
+  }
+  const std::vector<schema::Event>& events() const { return events_; }
+
+ private:
+  uint64_t next_ = 0x10000000;
+  std::vector<uint64_t> blocks_;
+  std::vector<schema::Event> events_;
+};
+
+// `count` times `many` buffers and then one block that stays; then all buffers go.
+void pin_buffers(Program& program, size_t count, size_t many, uint64_t buffer, uint64_t pin) {
+  std::vector<size_t> buffers;
+  for (size_t i = 0; i < count; ++i) {
+    for (const size_t block : program.take_many(many, buffer)) buffers.push_back(block);
+    program.take(pin);
+  }
+  program.give_all(buffers);
+}
+
+struct Known {
+  const char* name;
+  const char* family;  // of the recorded allocator
+  std::function<void(Program&)> run;
+  std::vector<FindingKind> found;    // among the findings
+  std::vector<FindingKind> missing;  // not among them
+  uint64_t pin_bytes = 0;            // size of the blocks that pin most; 0: whatever
+  uint64_t pins = 0;                 // their number; 0: whatever
+  const char* better = "";           // the allocator that would hold less
+};
+
+using enum FindingKind;
+
+const std::vector<FindingKind> kNoGain = {kHoles, kTrim, kPurge, kAllocator};
+
+std::vector<Known> known_runs() {
+  return {
+      {"one block keeps the heap from shrinking",
+       "glibc",
+       [](Program& program) { pin_buffers(program, 1, 2000, 8000, 48); },
+       {kHoles, kTrim},
+       {kNothing},
+       48,
+       1},
+      {"sessions between buffers",
+       "glibc",
+       [](Program& program) { pin_buffers(program, 2000, 1, 8000, 96); },
+       {kHoles, kTrim},
+       {kNothing},
+       96,
+       2000},
+      {"large pins between small buffers",
+       "glibc",
+       [](Program& program) { pin_buffers(program, 500, 40, 200, 1000); },
+       {kHoles, kTrim},
+       {kNothing},
+       1000,
+       500},
+      {"pins of two sizes, one with most of the holes",
+       "glibc",
+       [](Program& program) {
+         pin_buffers(program, 500, 4, 4000, 64);
+         pin_buffers(program, 500, 1, 4000, 128);
+       },
+       {kHoles},
+       {kNothing},
+       64,
+       500},
+      {"holes too small for a page",
+       "glibc",
+       [](Program& program) { pin_buffers(program, 20'000, 1, 100, 100); },
+       {kHoles},
+       {kTrim, kNothing},
+       100},
+      {"holes of one size that other sizes do not fit",
+       "glibc",
+       [](Program& program) {
+         pin_buffers(program, 10'000, 1, 500, 24);
+         program.take_many(2000, 3000);
+       },
+       {kHoles},
+       {kNothing},
+       24},
+      {"a slab allocator reuses what a heap cannot",
+       "glibc",
+       [](Program& program) {
+         pin_buffers(program, 10'000, 1, 1000, 64);
+         program.take_many(5'000, 2000);
+       },
+       {kHoles, kAllocator},
+       {kNothing, kNoBetter},
+       64,
+       10'000,
+       "model:slabs"},
+      {"sizes just above a class",
+       "jemalloc",
+       [](Program& program) { program.take_many(20'000, 520); },
+       {kSlack, kLive, kAllocator},
+       {kNothing, kHoles},
+       0,
+       0,
+       "model:ptmalloc"},
+      {"a purge has to be asked for",
+       "jemalloc",
+       [](Program& program) {
+         program.take_many(1000, 500);
+         program.give_all(program.take_many(1000, 8000));
+       },
+       {kPurge, kAllocator},
+       {kNothing},
+       0,
+       0,
+       "model:ptmalloc"},
+      {"pinned slabs",
+       "jemalloc",
+       [](Program& program) {
+         std::vector<size_t> gone;
+         const std::vector<size_t> all = program.take_many(40'000, 112);
+         for (size_t i = 0; i < all.size(); ++i) {
+           if (i % 36 != 0) gone.push_back(all[i]);
+         }
+         program.give_all(gone);
+       },
+       {kHoles},
+       {kNothing},
+       112},
+      {"headers are a quarter",
+       "glibc",
+       [](Program& program) { program.take_many(50'000, 24); },
+       {kMetadata, kLive},
+       {kHoles, kTrim}},
+      {"small requests in larger blocks",
+       "glibc",
+       [](Program& program) { program.take_many(50'000, 1); },
+       {kSlack, kAllocator},
+       {kHoles, kTrim},
+       0,
+       0,
+       "model:slabs"},
+      {"caches of a small heap",
+       "glibc",
+       [](Program& program) {
+         for (uint64_t size = 16; size <= 1024; size += 16) {
+           program.give_all(program.take_many(7, size));
+         }
+         program.take(64);
+       },
+       {kCaches},
+       {kNothing}},
+      {"the top of the heap stays",
+       "glibc",
+       [](Program& program) {
+         program.take_many(100, 1000);
+         program.give_all(program.take_many(120, 1000));
+       },
+       {kTrim},
+       {kNothing}},
+
+      // Nothing to gain.
+      {"all live",
+       "glibc",
+       [](Program& program) { program.take_many(5'000, 1000); },
+       {kNothing, kLive},
+       kNoGain},
+      {"all live, in large blocks",
+       "glibc",
+       [](Program& program) { program.take_many(20, 1 << 20); },
+       {kNothing, kLive},
+       kNoGain},
+      {"all live, in slabs",
+       "jemalloc",
+       [](Program& program) { program.take_many(10'000, 1024); },
+       {kNothing, kLive},
+       kNoGain},
+      {"blocks come and go, and their memory is reused",
+       "glibc",
+       [](Program& program) {
+         program.take_many(5'000, 1000);
+         for (int i = 0; i < 10'000; ++i) program.give(program.take(1000));
+       },
+       {kNothing, kLive},
+       kNoGain},
+      {"large blocks go back at once",
+       "glibc",
+       [](Program& program) {
+         program.take_many(10, 1 << 20);
+         program.give_all(program.take_many(10, 1 << 20));
+         program.take_many(10, 1 << 20);
+       },
+       {kNothing, kLive},
+       kNoGain},
+      {"two sizes that are both live",
+       "glibc",
+       [](Program& program) {
+         for (int i = 0; i < 3'000; ++i) {
+           program.take(2000);
+           program.take(496);
+         }
+       },
+       {kNothing, kLive},
+       kNoGain},
+  };
+}
+
+class KnownRun : public testing::TestWithParam<size_t> {
+ protected:
+  Verdict verdict_on(const Known& known) {
+    Program program;
+    known.run(program);
+    const size_t calls = program.events().size();
+    for (size_t i = 0; i < calls; ++i) program.give(program.take(16));  // it goes on
+    schema::TapeHeader header = tests::sample_header();
+    header.recorded_allocator.family = known.family;
+    tests::write_tape(dir_.file("a.tape"), program.events(), {}, header);
+    auto tape = schema::TapeReader::open(dir_.file("a.tape"));
+    EXPECT_TRUE(tape.ok());
+    ReplayOptions options{.specs = {*allocators::parse_spec("model:ptmalloc"),
+                                    *allocators::parse_spec("model:slabs")},
+                          .name_culprits = true};
+    options.moments = *find_moments(*tape, UINT64_MAX, {});
+    const auto runs = replay(*tape, options, {});
+    EXPECT_TRUE(runs.ok());
+    return build_report(*tape, *runs, options)->verdict;
+  }
+
+  tests::TempDir dir_;
+};
+
+TEST_P(KnownRun, GetsTheRightVerdict) {
+  const Known known = known_runs()[GetParam()];
+  const Verdict verdict = verdict_on(known);
+  const std::string text = known.name + (":\n" + verdict_text(verdict, "a.tape"));
+  const auto has = [&](FindingKind kind) {
+    return std::ranges::find(verdict.findings, kind, &Finding::kind) != verdict.findings.end();
+  };
+  EXPECT_EQ(verdict.role, RunRole::kSame) << text;
+  for (const FindingKind kind : known.found) EXPECT_TRUE(has(kind)) << kind_name(kind) << text;
+  for (const FindingKind kind : known.missing) EXPECT_FALSE(has(kind)) << kind_name(kind) << text;
+  for (const Finding& finding : verdict.findings) {
+    if (finding.kind == kHoles && known.pin_bytes != 0) {
+      EXPECT_EQ(finding.pins.size_bytes, known.pin_bytes) << text;
+    }
+    if (finding.kind == kHoles && known.pins != 0) {
+      EXPECT_NEAR(static_cast<double>(finding.pins.count), static_cast<double>(known.pins),
+                  static_cast<double>(known.pins) / 6)
+          << text;
+    }
+    if (finding.kind == kAllocator) {
+      EXPECT_EQ(finding.allocator, known.better) << text;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, KnownRun, testing::Range<size_t>(0, known_runs().size()));
+
+TEST(KnownRuns, AreTwentyAndSixHaveNothingToGain) {
+  const std::vector<Known> known = known_runs();
+  EXPECT_EQ(known.size(), 20u);
+  EXPECT_EQ(std::ranges::count_if(known, [](const Known& one) { return one.missing == kNoGain; }),
+            6);
+}
+
+}  // namespace
+}  // namespace heaptape::replayer
