@@ -92,15 +92,19 @@ void add_export(CLI::App& app, Request& request) {
   CLI::App* command = app.add_subcommand(
       "export", "Write the call stacks of a tape for viewers, or its calls for other tools");
   add_tape(command, options->path);
-  add_choice<ExportFormat>(command, "--format", options->format,
-                           {{"folded", ExportFormat::kFolded},
-                            {"pprof", ExportFormat::kPprof},
-                            {"speedscope", ExportFormat::kSpeedscope},
-                            {"malloclab", ExportFormat::kMalloclab},
-                            {"android", ExportFormat::kAndroid},
-                            {"mtrace", ExportFormat::kMtrace}},
-                           "call stacks for flamegraph.pl (folded), pprof or speedscope.app; all "
-                           "calls for a malloc lab, memory_replay (android) or mtrace(1); required")
+  add_choice<ExportFormat>(
+      command, "--format", options->format,
+      {{"folded", ExportFormat::kFolded},
+       {"pprof", ExportFormat::kPprof},
+       {"speedscope", ExportFormat::kSpeedscope},
+       {"perfetto", ExportFormat::kPerfetto},
+       {"firefox", ExportFormat::kFirefox},
+       {"malloclab", ExportFormat::kMalloclab},
+       {"android", ExportFormat::kAndroid},
+       {"mtrace", ExportFormat::kMtrace}},
+      "call stacks for flamegraph.pl (folded), pprof or speedscope.app; the heap "
+      "over time for ui.perfetto.dev or profiler.firefox.com; all calls for a malloc lab, "
+      "memory_replay (android) or mtrace(1); required")
       ->required();
   add_output(command, "-o,--output", options->output, "the file (default: standard output)")
       ->option_text("FILE");
@@ -108,7 +112,8 @@ void add_export(CLI::App& app, Request& request) {
       command, "--value", options->value, kStackValues,
       "weigh stacks by bytes at the peak or at the end, bytes requested, calls, temporaries "
       "(blocks freed by the next call) or bytes mapped beside malloc; pprof and speedscope files "
-      "have them all and show this one first (default peak)");
+      "have them all and show this one first, firefox likewise for peak and end; perfetto files "
+      "have no such choice (default peak)");
   add_site_filters(command, options->filters);
   add_symbols(command, options->symbols);
   command->footer("Example: heaptape export run.tape --format speedscope -o run.speedscope.json");

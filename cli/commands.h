@@ -118,6 +118,8 @@ enum class ExportFormat : uint8_t {
   kFolded,  // call stacks; so are the next two
   kPprof,
   kSpeedscope,
+  kPerfetto,  // call stacks and figures over time; so is the next one
+  kFirefox,
   kMalloclab,  // calls; so are the next two
   kAndroid,
   kMtrace,

@@ -1,8 +1,10 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <string>
 #include <utility>
 
 #include "base/display_text.h"
@@ -13,7 +15,10 @@
 #include "cli/output_check.h"
 #include "cli/tape_reading.h"
 #include "cli/tape_stacks.h"
+#include "replayer/engine/tape_moments.h"
 #include "replayer/export/call_trace.h"
+#include "replayer/export/heap_history.h"
+#include "replayer/export/history_formats.h"
 #include "replayer/export/stack_formats.h"
 #include "replayer/report/tape_stats.h"
 
@@ -25,9 +30,11 @@ base::Status check_output(const ExportOptions& options) {
     return base::Error::usage(base::quoted(options.output) + " is the tape: write to another file");
   }
   const bool is_for_people = options.output.empty() && isatty(STDOUT_FILENO) != 0;
-  if (is_for_people && options.format == ExportFormat::kPprof) {
+  const bool is_pprof = options.format == ExportFormat::kPprof;
+  if (is_for_people && (is_pprof || options.format == ExportFormat::kPerfetto)) {
     return base::Error::usage(
-        "a pprof profile is binary, so it is not written to a terminal: name a file with -o");
+        std::string(is_pprof ? "a pprof profile" : "a Perfetto trace") +
+        " is binary, so it is not written to a terminal: name a file with -o");
   }
   return check_writable(options.output);
 }
@@ -40,12 +47,15 @@ std::string exported(const ExportOptions& options, const replayer::ShownStacks& 
       return replayer::pprof_profile(stacks, options.value);
     case ExportFormat::kSpeedscope:
       return replayer::speedscope_json(stacks, options.value, replayer::last_part(options.path));
-    case ExportFormat::kMalloclab:
-    case ExportFormat::kAndroid:
-    case ExportFormat::kMtrace:
-      break;
+    default:
+      return "";
   }
-  return "";
+}
+
+base::Status write_text(const ExportOptions& options, const std::string& text, Console& console) {
+  if (!options.output.empty()) return base::write_file(options.output, text);
+  console.out() << text;
+  return {};
 }
 
 base::Status export_stacks(const ExportOptions& options, Console& console) {
@@ -62,10 +72,57 @@ base::Status export_stacks(const ExportOptions& options, Console& console) {
       replayer::count_stacks(tape, profile, [&progress](double share) { progress.show(share); }));
   const replayer::ShownStacks shown(stacks.stacks, stacks.symbols, rules, profile);
   if (shown.list().empty() && !options.filters.only.empty()) return no_site_shown(tape);
-  const std::string text = exported(options, shown);
-  if (!options.output.empty()) return base::write_file(options.output, text);
-  console.out() << text;
-  return {};
+  return write_text(options, exported(options, shown), console);
+}
+
+replayer::RecordedProcess process_of(const schema::TapeReader& tape) {
+  const schema::TapeHeader& header = tape.header();
+  const std::string& path = header.executable.empty() ? tape.path() : header.executable;
+  return {header.pid, base::display_text(replayer::last_part(path)), header.start_unix_ns};
+}
+
+// A tape without stacks has a history, too.
+base::Status export_history(const ExportOptions& options, Console& console) {
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto rules, replayer::SiteRules::make(options.filters));
+  HEAPTAPE_ASSIGN_OR_RETURN(auto tape, open_tape(options.path, schema::OnDamage::kStop, console));
+  HEAPTAPE_RETURN_IF_ERROR(check_output(options));
+  note_bigger_tape(tape, console);
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto stacks,
+                            read_stacks_if_any(tape, options.filters, options.symbols, console));
+  if (!stacks)
+    console.print_note("the tape has no call stacks: the file has figures over time only");
+  const auto limit = stacks ? stacks->stacks.limit() : 1;
+  replayer::StackProfile profile(limit, {},
+                                 replayer::SampleWeight(tape.header().stacks.every_bytes));
+  Progress finding(console, "finding moments");
+  HEAPTAPE_ASSIGN_OR_RETURN(
+      const auto found,
+      replayer::find_moments(tape, UINT64_MAX, [&finding](double share) { finding.show(share); }));
+  HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
+  const bool has_times = std::ranges::any_of(
+      found, [](const replayer::Moment& moment) { return moment.time_ns.value_or(0) != 0; });
+  Progress counting(console, "counting");
+  HEAPTAPE_ASSIGN_OR_RETURN(
+      const auto history,
+      replayer::read_history(tape, replayer::moments_to_keep(found, tape.events(), limit),
+                             has_times, stacks ? &profile : nullptr,
+                             [&counting](double share) { counting.show(share); }));
+  std::optional<replayer::ShownStacks> shown;
+  if (stacks) {
+    shown.emplace(stacks->stacks, stacks->symbols, rules, profile);
+    if (shown->list().empty() && !options.filters.only.empty()) return no_site_shown(tape);
+  }
+  const replayer::ShownStacks* const any = shown ? &*shown : nullptr;
+  const replayer::RecordedProcess process = process_of(tape);
+  return write_text(options,
+                    options.format == ExportFormat::kPerfetto
+                        ? replayer::perfetto_trace(process, history, any)
+                        : replayer::firefox_profile(process, history, any, options.value),
+                    console);
+}
+
+bool is_history(ExportFormat format) {
+  return format == ExportFormat::kPerfetto || format == ExportFormat::kFirefox;
 }
 
 std::optional<replayer::TraceKind> trace_kind(ExportFormat format) {
@@ -148,8 +205,9 @@ base::Status export_calls(const ExportOptions& options, replayer::TraceKind kind
 
 int run_export(const ExportOptions& options, Console& console) {
   const auto kind = trace_kind(options.format);
+  const auto export_viewed = is_history(options.format) ? export_history : export_stacks;
   const base::Status status =
-      kind ? export_calls(options, *kind, console) : export_stacks(options, console);
+      kind ? export_calls(options, *kind, console) : export_viewed(options, console);
   return status.ok() ? console.finish() : console.fail(status.error());
 }
 

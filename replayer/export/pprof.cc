@@ -7,6 +7,7 @@
 
 #include "base/display_text.h"
 #include "base/number_text.h"
+#include "replayer/export/code_modules.h"
 #include "replayer/export/gzip.h"
 #include "replayer/export/stack_formats.h"
 
@@ -60,25 +61,10 @@ constexpr SampleType kSampleTypes[] = {
     {"temporaries", "count", &StackTotals::temporaries, StackValue::kTemporaries},
     {"mapped_bytes", "bytes", &StackTotals::mapped_bytes, StackValue::kMapped}};
 
-int64_t as_signed(uint64_t value) {
-  return static_cast<int64_t>(std::min<uint64_t>(value, INT64_MAX));
-}
-
-// All mappings of one path, as one.
-struct ModuleRange {
-  uint64_t id;
-  uint64_t begin;
-  uint64_t end;
-  uint64_t file_offset;  // of `begin`
-  std::string build_id;  // bytes
-};
-
 class ProfileWriter {
  public:
-  explicit ProfileWriter(const ShownStacks& stacks) : stacks_(stacks), profile_(bytes_) {
-    add_modules(stacks.of_tape());
-    find_addresses(stacks.of_tape());
-  }
+  explicit ProfileWriter(const ShownStacks& stacks)
+      : stacks_(stacks), profile_(bytes_), modules_(stacks) {}
 
   std::string write(StackValue shown) {
     string_id("");  // required by the format
@@ -87,7 +73,8 @@ class ProfileWriter {
     }
     write_period();
     for (const ShownStack& stack : stacks_.list()) write_sample(stack);
-    for (const auto* module : module_order_) write_mapping(module->first, module->second);
+    uint64_t id = 0;
+    for (const CodeModule& module : modules_.list()) write_mapping(++id, module);
     const auto type = std::ranges::find(kSampleTypes, shown, &SampleType::shown);
     profile_.add_int64(kDefaultSampleType, string_id(type->name));
     for (const std::string* text : strings_) profile_.add_string(kStringTable, *text);
@@ -95,30 +82,6 @@ class ProfileWriter {
   }
 
  private:
-  void add_modules(const schema::Stacks& stacks) {
-    for (const schema::CodeMapping& mapping : stacks.mappings()) {
-      const auto [it, is_new] = modules_.try_emplace(
-          mapping.path, ModuleRange{modules_.size() + 1, mapping.range.begin, mapping.range.end,
-                                    mapping.file_offset, mapping.build_id});
-      if (is_new) module_order_.push_back(&*it);
-      ModuleRange& module = it->second;
-      if (mapping.range.begin < module.begin) {
-        module.begin = mapping.range.begin;
-        module.file_offset = mapping.file_offset;
-      }
-      module.end = std::max(module.end, mapping.range.end);
-    }
-  }
-  // The address of each place, from its first frame.
-  void find_addresses(const schema::Stacks& stacks) {
-    addresses_.resize(stacks_.symbols().places().size());
-    for (schema::FrameNumber number = stacks.limit() - 1; number > 0; --number) {
-      const schema::Frame* const frame = stacks.find(number);
-      if (frame == nullptr || frame->return_address < schema::kStackEnds) continue;
-      addresses_[stacks_.symbols().index_of(number)] = frame->return_address - 1;
-    }
-  }
-
   int64_t string_id(const std::string& text) {
     const auto [it, is_new] = string_ids_.try_emplace(text, strings_.size());
     if (is_new) strings_.push_back(&it->first);
@@ -165,9 +128,9 @@ class ProfileWriter {
     std::string bytes;
     pbf_writer out(bytes);
     out.add_uint64(kId, id);
-    const auto module = modules_.find(stacks_.place_of(frame).module);
-    if (module != modules_.end()) out.add_uint64(kMappingOfLocation, module->second.id);
-    out.add_uint64(kAddress, addresses_[frame.place]);
+    const uint32_t module = modules_.find(stacks_.place_of(frame).module);
+    if (module != CodeModules::kNone) out.add_uint64(kMappingOfLocation, uint64_t{module} + 1);
+    out.add_uint64(kAddress, modules_.address_of(frame.place));
     stacks_.for_each_line(frame, [&](const CodePlace& place, const SourceFrame* source) {
       const std::string file = source == nullptr ? "" : base::valid_utf8(source->file);
       write_line(out, function_id(frame_name(place, source), file),
@@ -212,14 +175,14 @@ class ProfileWriter {
   }
 
   // Viewers should not look for symbols of their own.
-  void write_mapping(const std::string& path, const ModuleRange& module) {
+  void write_mapping(uint64_t id, const CodeModule& module) {
     std::string bytes;
     pbf_writer out(bytes);
-    out.add_uint64(kMappingId, module.id);
+    out.add_uint64(kMappingId, id);
     out.add_uint64(kMemoryStart, module.begin);
     out.add_uint64(kMemoryLimit, module.end);
     out.add_uint64(kFileOffset, module.file_offset);
-    out.add_int64(kFilename, string_id(base::valid_utf8(path)));
+    out.add_int64(kFilename, string_id(base::valid_utf8(module.path)));
     out.add_int64(kBuildId, string_id(base::hex_text(module.build_id)));
     for (const uint32_t has : {kHasFunctions, kHasFilenames, kHasLineNumbers, kHasInlineFrames}) {
       out.add_bool(has, true);
@@ -231,10 +194,8 @@ class ProfileWriter {
   std::string bytes_;
   pbf_writer profile_;
   std::unordered_map<std::string, size_t> string_ids_;
-  std::vector<const std::string*> strings_;                                     // by number
-  std::map<std::string, ModuleRange> modules_;                                  // by path
-  std::vector<const std::pair<const std::string, ModuleRange>*> module_order_;  // by number
-  std::vector<uint64_t> addresses_;                                             // by place
+  std::vector<const std::string*> strings_;  // by number
+  CodeModules modules_;
   std::map<ShownFrame, uint64_t> location_ids_;
   std::map<std::pair<int64_t, int64_t>, uint64_t> function_ids_;  // by name and file
   std::map<std::string, uint64_t> ids_without_frames_;

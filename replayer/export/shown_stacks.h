@@ -1,6 +1,7 @@
 // The stacks of a tape as other programs show them. docs/metrics.md, "Sites".
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -22,6 +23,11 @@ struct ShownFrame {
 };
 
 using ShownStack = StackCount;
+
+// For formats whose numbers have a sign.
+inline int64_t as_signed(uint64_t value) {
+  return static_cast<int64_t>(std::min<uint64_t>(value, INT64_MAX));
+}
 
 // Every stack with a call whose site the user wants to see, from its site outwards. Past the site,
 // only frames that the user hides are omitted.

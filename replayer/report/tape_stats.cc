@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/display_text.h"
-#include "replayer/engine/ahead.h"
+#include "replayer/engine/resolved_tape.h"
 #include "replayer/report/run_fields.h"
 #include "replayer/report/site_fields.h"
 #include "replayer/report/tape_profile_fields.h"
@@ -18,8 +18,6 @@ namespace heaptape::replayer {
 namespace {
 
 namespace wire = schema::wire;
-
-constexpr size_t kBatchEvents = 1 << 14;
 
 void set_stats(wire::TapeStats::Builder stats, const schema::TapeReader& tape,
                const TapeCounts& counts, const NamedCallers* callers) {
@@ -67,46 +65,6 @@ void set_stats(wire::TapeStats::Builder stats, const schema::TapeReader& tape,
   set_tape_sites(stats.initSites(), callers->table, callers->births.sites());
 }
 
-// Calls count(batch, ops) for the first `until` events of the tape; a batch ends after `before` of
-// these. Reading, resolving and counting each have a thread.
-template <typename Count>
-base::Status resolve_all(schema::TapeReader& tape, uint64_t before, uint64_t until,
-                         SlotResolver& resolver, const std::function<void(double)>& progress,
-                         Count count) {
-  Ahead<schema::EventBatch> reading(
-      {.items = 3, .kept = 1},
-      [=, &tape, done = uint64_t{0}](schema::EventBatch& batch) mutable -> base::Result<bool> {
-        if (done == until) return false;
-        const uint64_t left = (done < before ? before : until) - done;
-        HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, std::min<uint64_t>(kBatchEvents, left)));
-        done += batch.events.size();
-        // A program may also map memory, or steer its allocator, behind its last call.
-        return !batch.events.empty() || !batch.mapped.empty() || !batch.steering.empty();
-      });
-  struct Resolved {
-    schema::EventBatch read;
-    ResolvedBatch ops;
-  };
-  Ahead<Resolved> resolving({.items = 3, .kept = 1},
-                            [&, done = uint64_t{0}](Resolved& batch) mutable -> base::Result<bool> {
-                              HEAPTAPE_ASSIGN_OR_RETURN(schema::EventBatch * read, reading.next());
-                              if (read == nullptr) return false;
-                              std::swap(batch.read, *read);
-                              const auto& events = batch.read.events;
-                              HEAPTAPE_RETURN_IF_ERROR(resolver.resolve(events, done, batch.ops));
-                              done += events.size();
-                              return true;
-                            });
-  for (;;) {
-    HEAPTAPE_ASSIGN_OR_RETURN(const Resolved* batch, resolving.next());
-    if (batch == nullptr) break;
-    count(batch->read, batch->ops);
-    progress(static_cast<double>(batch->ops.first_event) / static_cast<double>(tape.events()));
-  }
-  resolver.finish();
-  return {};
-}
-
 }  // namespace
 
 base::Status count_tape(schema::TapeReader& tape, TapeCounts& counts,
@@ -123,7 +81,8 @@ base::Status count_tape(schema::TapeReader& tape, TapeCounts& counts,
     counts.profile.add(read, resolved.first_event, resolved.ops);
     if (stacks != nullptr) stacks->add(read, resolved.first_event, resolved.ops);
   };
-  return resolve_all(tape, 0, UINT64_MAX, counts.resolver, progress, count);
+  constexpr uint64_t kAll[] = {UINT64_MAX};
+  return for_each_resolved(tape, kAll, counts.resolver, progress, count);
 }
 
 base::Status count_stacks(schema::TapeReader& tape, StackProfile& profile,
@@ -131,12 +90,13 @@ base::Status count_stacks(schema::TapeReader& tape, StackProfile& profile,
                           uint64_t until) {
   SlotResolver resolver(std::min(tape.events(), until));
   const uint64_t before = from - 1;
-  return resolve_all(tape, before, until, resolver, progress,
-                     [&](const schema::EventBatch& read, const ResolvedBatch& resolved) {
-                       if (resolved.first_event == before && before != 0)
-                         profile.begin_range(before);
-                       profile.add(read, resolved.first_event, resolved.ops);
-                     });
+  const uint64_t stops[] = {before, until};
+  return for_each_resolved(tape, stops, resolver, progress,
+                           [&](const schema::EventBatch& read, const ResolvedBatch& resolved) {
+                             if (resolved.first_event == before && before != 0)
+                               profile.begin_range(before);
+                             profile.add(read, resolved.first_event, resolved.ops);
+                           });
 }
 
 std::vector<NamedCalls> calls_by_name(const TapeCounts& counts) {

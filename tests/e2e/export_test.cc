@@ -66,6 +66,27 @@ TEST_F(ExportCommand, WritesWhatProtocReads) {
   }
 }
 
+// tests/python/trace_export_test.py has the rest.
+TEST_F(ExportCommand, WritesTraces) {
+  for (const char* const format : {"perfetto", "firefox"}) {
+    EXPECT_EQ(exported({"--format", format, "-o", file_}).out, "");
+    EXPECT_NE(tests::read_bytes(file_).find("app+0x200"), std::string::npos) << format;
+  }
+}
+
+TEST_F(ExportCommand, WritesTracesWithoutStacks) {
+  tests::write_tape(tape_, {tests::malloc_event(1, 0x1000)});
+  const Ended ended = exported({"--format", "firefox"});
+  EXPECT_EQ(ended.status, 0);
+  EXPECT_NE(ended.err.find("no call stacks"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.out.find("\"liveBytes\""), std::string::npos);
+}
+
+TEST_F(ExportCommand, TracesNeedStacksToFilter) {
+  tests::write_tape(tape_, {tests::malloc_event(1, 0x1000)});
+  expect_refusal(exported({"--format", "perfetto", "--only", "site~a"}), "has no call stacks");
+}
+
 TEST_F(ExportCommand, DoesNotWriteOverTheTape) {
   expect_refusal(exported({"--format", "folded", "-o", tape_}), "is the tape");
 }

@@ -70,7 +70,8 @@ TEST_F(ShellFiles, BashCompletesOptions) {
 
 TEST_F(ShellFiles, BashCompletesTheWordsOfOptions) {
   EXPECT_EQ(proposals("heaptape export --format "),
-            (Words{"android", "folded", "malloclab", "mtrace", "pprof", "speedscope"}));
+            (Words{"android", "firefox", "folded", "malloclab", "mtrace", "perfetto", "pprof",
+                   "speedscope"}));
   EXPECT_EQ(proposals("heaptape record --follow=a"), Words{"all"});
   EXPECT_EQ(proposals("heaptape record --stacks d"), Words{"dwarf"});
   EXPECT_EQ(proposals("heaptape stats --top "), Words{""});
