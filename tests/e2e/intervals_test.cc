@@ -292,6 +292,18 @@ TEST_F(Intervals, CountTheirOwnTimeAndBytes) {
   EXPECT_EQ(recording.wait().status, kStatusOfBusy);
 }
 
+TEST_F(Intervals, HaveEachTheirSize) {
+  const CommandLine line{.words = record_words(busy(), {"--max-size", "200KiB"})};
+  Command recording(line);
+  for (int number = 1; number <= 2; ++number) {
+    ASSERT_TRUE(wait_until([&] { return fs::exists(interval(number)); }));
+    ASSERT_TRUE(wait_until([&] { return ask("start").status == 0; }));
+  }
+  tell();
+  EXPECT_EQ(recording.wait().status, kStatusOfBusy);
+  EXPECT_GE(fs::file_size(interval(2)), 150'000u) << "what the first took does not count";
+}
+
 TEST_F(Intervals, KeepTheirLastCalls) {
   const CommandLine line{.words = record_words(busy(), {"--keep-last", "1MiB"})};
   Command recording(line);
