@@ -108,6 +108,24 @@ TEST_F(ExecTest, TellsASupervisorThePidThatItStarted) {
   EXPECT_EQ(command.wait().status, kStatusOfService);
 }
 
+TEST_F(ExecTest, KeepsTheLastCallsOfANotifyService) {
+  const std::string path = dir_.file("notify");
+  const base::Descriptor socket = open_notify_socket(path);
+  const CommandLine line{.words = exec_words(service(), {"--keep-last", "10m"}),
+                         .environment = {"NOTIFY_SOCKET=" + path}};
+  Command command(line);
+  EXPECT_EQ(receive_ready(socket.get()), command.pid());
+  ASSERT_TRUE(command.wait_for_output("\n"));
+  const Ended flushed =
+      run_command({heaptape_path(), "ctl", std::to_string(command.pid()), "flush"});
+  EXPECT_EQ(flushed.status, 0) << flushed.describe();
+  EXPECT_TRUE(verifies(dir_.file("run.flush-1.tape")));
+  kill(-command.pid(), SIGKILL);
+  EXPECT_EQ(command.wait().signal, SIGKILL);
+  expect_whole(command, "exited");
+  EXPECT_GT(read_tape().mallocs_of(777), 0u);
+}
+
 TEST_F(ExecTest, RecordsUpToAKillOfTheWholeGroup) {
   for (const int signal : {SIGTERM, SIGHUP, SIGINT, SIGKILL}) {
     std::filesystem::remove(tape_path() + kManifest);
