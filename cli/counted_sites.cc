@@ -10,7 +10,7 @@ base::Result<CountedSites> count_sites(schema::TapeReader& tape, TapeStacks stac
   auto kept = std::make_unique<const TapeStacks>(std::move(stacks));
   replayer::Sites sites(kept->stacks, kept->symbols, rules);
   replayer::StackProfile profile(kept->stacks.limit(), sites.by_stack(),
-                                 replayer::SampleWeight(tape.header().stacks.every_bytes));
+                                 replayer::SampleWeight(tape.header().stacks));
   Progress progress(console, "counting");
   HEAPTAPE_RETURN_IF_ERROR(replayer::count_stacks(
       tape, profile, [&progress](double share) { progress.show(share); }, from, until));

@@ -66,7 +66,7 @@ base::Status export_stacks(const ExportOptions& options, Console& console) {
   HEAPTAPE_ASSIGN_OR_RETURN(const TapeStacks stacks,
                             read_tape_stacks(tape, options.symbols, console));
   replayer::StackProfile profile(stacks.stacks.limit(), {},
-                                 replayer::SampleWeight(tape.header().stacks.every_bytes));
+                                 replayer::SampleWeight(tape.header().stacks));
   Progress progress(console, "counting");
   HEAPTAPE_RETURN_IF_ERROR(
       replayer::count_stacks(tape, profile, [&progress](double share) { progress.show(share); }));

@@ -145,15 +145,19 @@ void print_summary(const TapeSummary& summary, const schema::TapeOrigin& origin,
       << base::counted(summary.bootstrap_calls, "bootstrap call") << "\n";
 }
 
+std::string calls_with_stacks(const schema::StackRecording& stacks) {
+  const std::string sampled = "calls chosen at random, about one per " +
+                              base::bytes_text(stacks.every_bytes) + " requested";
+  if (stacks.sizes.empty()) return stacks.every_bytes == 0 ? "all calls" : sampled;
+  const std::string by_size = "all calls for " + schema::sizes_text(stacks.sizes);
+  return by_size + (stacks.every_bytes == 0 ? " and no others" : ", and of other " + sampled);
+}
+
 void print_stacks(const schema::StackRecording& stacks, std::ostream& out) {
   const char* const by =
       stacks.mode == schema::StackMode::kFramePointers ? "frame pointers" : "unwind tables";
-  const std::string calls = stacks.every_bytes == 0
-                                ? "all calls"
-                                : "calls chosen at random, about one per " +
-                                      base::bytes_text(stacks.every_bytes) + " requested";
   out << "stacks     found by " << by << ", up to " << base::counted(stacks.depth, "frame")
-      << ", of " << calls << "; `heaptape stats --by site` lists call sites\n";
+      << ", of " << calls_with_stacks(stacks) << "; `heaptape stats --by site` lists call sites\n";
 }
 
 void print_inheritance(const TapeReader& tape, std::ostream& out) {

@@ -5,16 +5,14 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "base/number_text.h"
-#include "base/parameters.h"
 #include "base/quantity.h"
 #include "cli/command_groups.h"
 #include "cli/commands.h"
 #include "cli/option_kinds.h"
+#include "cli/stacks_option.h"
 
 namespace heaptape::cli {
 namespace {
@@ -22,55 +20,6 @@ namespace {
 using recorder::Follow;
 using recorder::MapCalls;
 using recorder::OnFull;
-
-bool is_unwinding(const std::string& word) {
-  return word == "fp" || word == "dwarf";
-}
-
-// `words` are the parts of --stacks after the method. Overriding an earlier part is usually a slip.
-void refuse_twice(const std::vector<std::string>& words) {
-  std::set<std::string> names;
-  for (const std::string& word : words) {
-    const std::string name = word.substr(0, word.find('='));
-    if (word == "none") {
-      throw CLI::ValidationError("--stacks",
-                                 "none cannot be combined: write --stacks none, or omit ',none'");
-    }
-    if (is_unwinding(word)) {
-      throw CLI::ValidationError("--stacks", "it takes either fp or dwarf: omit '," + word + "'");
-    }
-    if (!names.insert(name).second) {
-      throw CLI::ValidationError("--stacks", "'" + name + "' is given more than once");
-    }
-  }
-}
-
-// Parses --stacks: "none", or how stacks are walked, how deep, and for which calls.
-void set_stacks(const std::string& text, recorder::SessionOptions& options) {
-  constexpr uint64_t kUsualFrames = 64;
-  std::vector<std::string> words = base::split_sets(text);
-  const std::string mode = words.empty() ? "" : words.front();
-  if (text == "none") {
-    options.stack_frames = 0;
-    return;
-  }
-  if (!is_unwinding(mode)) {
-    throw CLI::ValidationError(
-        "--stacks", "'" + text + "' is not one of none|fp|dwarf[,depth=N][,every=BYTES]");
-  }
-  words.erase(words.begin());
-  refuse_twice(words);
-  const auto values =
-      base::parse_values(mode,
-                         {{"depth", kUsualFrames, "frames", {}, 1, recorder::kMostStackFrames},
-                          {"every", 0, "bytes", {}, 0, recorder::kMostStackBytes}},
-                         words);
-  if (!values.ok()) throw CLI::ValidationError("--stacks", values.error().message);
-  options.stack_frames = static_cast<uint32_t>((*values)["depth"]);
-  options.stack_bytes = (*values)["every"];
-  options.unwinding =
-      mode == "fp" ? recorder::Unwinding::kFramePointers : recorder::Unwinding::kTables;
-}
 
 // The value of --start-after.
 recorder::StartAfter parse_start(const std::string& text) {
@@ -208,8 +157,10 @@ void add_stacks(CLI::App* command, const std::shared_ptr<RecordCommandOptions>& 
           "record the call stack of each allocation, up to N frames: dwarf uses the unwind tables "
           "that every program has; fp uses frame pointers, for programs built with "
           "-fno-omit-frame-pointer; every=512KiB samples stacks at random, about one per 512 KiB "
-          "requested, at almost no cost (default none; with dwarf or fp: depth=64, all calls)")
-      ->option_text("none|fp|dwarf[,depth=N][,every=BYTES]");
+          "requested, at almost no cost; size=48+1KiB-4KiB records those of all calls for these "
+          "sizes, and of no others without every= (default none; with dwarf or fp: depth=64, all "
+          "calls)")
+      ->option_text("none|fp|dwarf[,depth=N][,every=BYTES][,size=SIZES]");
 }
 
 void add_command(CLI::App* command, std::vector<std::string>& words) {

@@ -215,7 +215,7 @@ Status add_tree(schema::TapeReader& tape, const replayer::SiteRules& rules,
   sites.ranked.stacks = replayer::frame_tree(shown, sites.ranked.pinned, {});
   if (const auto& sampled = sites.ranked.table.sampled) {
     sites.ranked.stacks.sampling =
-        schema::StackTree::Sampling{sampled->every_bytes, sampled->calls};
+        schema::StackTree::Sampling{sampled->recording.every_bytes, sampled->calls};
   }
   return {};
 }

@@ -202,7 +202,7 @@ Result<std::unique_ptr<StackCounts>> stack_counts(schema::TapeReader& tape,
   HEAPTAPE_ASSIGN_OR_RETURN(const auto rules, replayer::SiteRules::make(options.filters));
   HEAPTAPE_ASSIGN_OR_RETURN(auto stacks,
                             read_stacks_if_any(tape, options.filters, options.symbols, console));
-  const replayer::SampleWeight weight(tape.header().stacks.every_bytes);
+  const replayer::SampleWeight weight(tape.header().stacks);
   return stacks ? std::make_unique<StackCounts>(std::move(*stacks), rules, weight) : nullptr;
 }
 

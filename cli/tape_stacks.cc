@@ -30,10 +30,15 @@ Result<schema::Stacks> read_wanted(schema::TapeReader& tape, const StacksWanted&
 Result<schema::Stacks> read_stacks(schema::TapeReader& tape, const StacksWanted& wanted) {
   HEAPTAPE_ASSIGN_OR_RETURN(schema::Stacks stacks, read_wanted(tape, wanted));
   if (has_frames(stacks)) return stacks;
-  if (tape.header().stacks.every_bytes != 0) {
-    return base::Error::usage(
-        base::quoted(tape.path()) +
-        " has no call stacks: none of its calls was sampled; record with a smaller every=BYTES");
+  const schema::StackRecording& recording = tape.header().stacks;
+  const std::string none = base::quoted(tape.path()) + " has no call stacks: ";
+  if (recording.every_bytes != 0) {
+    return base::Error::usage(none +
+                              "none of its calls was sampled; record with a smaller every=BYTES");
+  }
+  if (!recording.sizes.empty()) {
+    return base::Error::usage(none + "none of its calls asked for " +
+                              schema::sizes_text(recording.sizes) + "; record with other sizes");
   }
   return base::Error::usage(base::quoted(tape.path()) +
                             " has no call stacks: record the program with `heaptape record "

@@ -51,6 +51,14 @@ void add_header(nb::dict& facts, const schema::TapeHeader& header) {
   stacks["unwinding"] = is_fp ? "fp" : "dwarf";
   stacks["depth"] = header.stacks.depth;
   stacks["everyBytes"] = header.stacks.every_bytes;
+  nb::list sizes;
+  for (const schema::SizeRange& range : header.stacks.sizes) {
+    nb::dict size;
+    size["least"] = range.least;
+    size["most"] = range.most;
+    sizes.append(size);
+  }
+  if (!header.stacks.sizes.empty()) stacks["sizes"] = sizes;
   facts["stacks"] = stacks;
 }
 

@@ -37,11 +37,16 @@ Claim read_claim(const ProcessSlot& slot, SlotId id) {
            read_text(slot.allocator.libc)}};
 }
 
+std::vector<schema::SizeRange> stack_sizes(const Board& board) {
+  const auto* const end = std::ranges::find(board.stack_sizes, 0u, &schema::SizeRange::most);
+  return {board.stack_sizes, end};
+}
+
 schema::StackRecording stack_recording(const Board& board) {
   if (board.stack_frames == 0) return {};
   return {board.unwinding == Unwinding::kTables ? schema::StackMode::kUnwindTables
                                                 : schema::StackMode::kFramePointers,
-          board.stack_frames, board.stack_bytes};
+          board.stack_frames, board.stack_bytes, stack_sizes(board)};
 }
 
 // Also a slow program starts this many chunks in the time that is kept, so that at most one too

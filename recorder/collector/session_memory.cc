@@ -10,10 +10,12 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/output_file.h"
 
@@ -154,6 +156,8 @@ Status SessionMemory::initialise(const SessionOptions& options) {
   board.stack_frames = options.stack_frames;
   board.unwinding = options.unwinding;
   board.stack_bytes = options.stack_bytes;
+  HEAPTAPE_CHECK(options.stack_sizes.size() <= kMostStackSizes);
+  std::ranges::copy(options.stack_sizes, board.stack_sizes);
   board.clock = choose_clock();
   board.ticks_per_ms = measure_ticks_per_ms(board.clock);
   board.progress = 1;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/descriptor.h"
 #include "base/mapping.h"
@@ -25,7 +26,8 @@ struct SessionOptions {
   Unwinding unwinding = Unwinding::kFramePointers;
   uint64_t stack_bytes = 0;  // Board::stack_bytes
   MapCalls map_calls = MapCalls::kRecorded;
-  bool awaits_start = false;  // Pause::kBeforeStart
+  bool awaits_start = false;                        // Pause::kBeforeStart
+  std::vector<schema::SizeRange> stack_sizes = {};  // Board::stack_sizes, at most kMostStackSizes
 };
 
 // What a process that joins maps. They stay the session's.

@@ -110,6 +110,7 @@ void publish_process(SessionView session, const ClaimedSlot& claimed, uint64_t p
   if (process.stack_frames != 0) process.needs.fetch_or(kNeedsStacks);
   process.unwinding = session.board().unwinding;
   process.sampling.begin(stack_bytes_of(session.board()), own_seed() + slot.serial);
+  process.sampling.choose(session.board().stack_sizes);
   process.code_map = code_map;
   process.awaits_start = session.board().pause != Pause::kNone;
   if (process.awaits_start) process.owes_settings = true;
@@ -214,7 +215,8 @@ bool publish_ring(RingHeader& ring) {
 
 // The initial ThreadState::bytes_until_stack of a thread.
 uint64_t bytes_until_first_stack() {
-  return process.stack_frames == 0 ? UINT64_MAX : process.sampling.draw();
+  if (process.stack_frames == 0) return UINT64_MAX;
+  return process.sampling.is_by_size() ? 0 : process.sampling.draw();
 }
 
 // Null before the process has a slot, and after it has left the recording.
@@ -277,7 +279,8 @@ ThreadState* attach_thread(IfNoRing if_no_ring) {
   ThreadState& state = thread_states[claimed.index];
   StackLog* const stacks = state.stacks;  // of a thread that had the ring before
   if (stacks != nullptr) empty_stack_log(*stacks);
-  state = {claimed.ring, words, 0, 0, 0, bytes_until_first_stack(), false, stacks};
+  state = {claimed.ring, words, 0, 0, 0, bytes_until_first_stack(), false, 0, stacks};
+  if (process.sampling.is_by_size()) draw_other(state);
   describe_thread(*claimed.ring);
   if (!publish_ring(*claimed.ring)) return nullptr;
   // The collector must see which threads live by now.

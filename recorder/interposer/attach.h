@@ -30,7 +30,10 @@ struct alignas(64) ThreadState {
   // The next call that asks for this many bytes or more goes to log_stack(); a smaller one
   // subtracts its bytes. 0: every call does.
   uint64_t bytes_until_stack;
-  bool dropping;     // the collector made no room in time: lose calls, do not wait again
+  uint64_t dropping : 1;  // the collector made no room in time: lose calls, do not wait again
+  // The same countdown for calls that are not chosen by size, where others are: then
+  // bytes_until_stack stays 0. A draw is far below 2^63.
+  uint64_t bytes_until_other : 63;
   StackLog* stacks;  // null if none yet
 };
 static_assert(sizeof(ThreadState) == 64);
@@ -92,6 +95,12 @@ bool has_own_slot();
 // ring. A forked child first joins the session as a process of its own.
 ThreadState* attach_thread(IfNoRing if_no_ring);
 extern ThreadState unusable_state;
+
+// Sets ThreadState::bytes_until_other for the next chosen call.
+inline void draw_other(ThreadState& state) {
+  constexpr uint64_t kMask = UINT64_MAX >> 1;
+  state.bytes_until_other = process.sampling.draw() & kMask;
+}
 
 // Stops recording in this process, for good.
 void detach_process();

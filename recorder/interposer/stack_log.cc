@@ -204,6 +204,29 @@ ThreadState* state_with_stacks() {
   return state;
 }
 
+// Where calls for certain sizes are chosen: the others are chosen by their bytes, or not at all.
+bool is_due_by_size(ThreadState& state, uint64_t bytes) {
+  if (process.sampling.is_chosen(bytes)) return true;
+  if (!process.sampling.is_by_bytes()) return false;
+  if (bytes < state.bytes_until_other) {
+    constexpr uint64_t kMask = UINT64_MAX >> 1;
+    state.bytes_until_other = (state.bytes_until_other - bytes) & kMask;
+    return false;
+  }
+  draw_other(state);
+  return true;
+}
+
+bool is_due(ThreadState& state, uint64_t bytes) {
+  if (process.sampling.is_by_size()) return is_due_by_size(state, bytes);
+  if (bytes < state.bytes_until_stack) {  // it had no ring before
+    state.bytes_until_stack -= bytes;
+    return false;
+  }
+  state.bytes_until_stack = process.sampling.draw();
+  return true;
+}
+
 uint32_t walk(ThreadState* state, uintptr_t hook_frame) {
   if (state->stacks == nullptr) [[unlikely]]
     state->stacks = make_stack_log();
@@ -225,12 +248,7 @@ uint32_t walk(ThreadState* state, uintptr_t hook_frame) {
 uint32_t log_stack(uint64_t bytes, uintptr_t hook_frame) {
   ThreadState* const state = state_with_stacks();
   if (state == nullptr) return 0;
-  if (bytes < state->bytes_until_stack) {  // it had no ring before
-    state->bytes_until_stack -= bytes;
-    return 0;
-  }
-  state->bytes_until_stack = process.sampling.draw();
-  return walk(state, hook_frame);
+  return is_due(*state, bytes) ? walk(state, hook_frame) : 0;
 }
 
 uint32_t log_stack_of_mapping(uintptr_t hook_frame) {

@@ -34,6 +34,17 @@ uint64_t minus_log2(uint64_t random) {
 
 }  // namespace
 
+void StackSampling::choose(const schema::SizeRange (&sizes)[kMostStackSizes]) {
+  ranges_ = 0;
+  for (const schema::SizeRange& range : sizes) {
+    if (range.most == 0) break;
+    sizes_[ranges_] = range;
+    if (ranges_ == 0 || range.least < all_.least) all_.least = range.least;
+    if (ranges_ == 0 || range.most > all_.most) all_.most = range.most;
+    ++ranges_;
+  }
+}
+
 uint64_t StackSampling::draw() {
   if (every_bytes_ == 0) return 0;
   const uint64_t random = mixed(drawn_.fetch_add(kStep, std::memory_order_relaxed) + kStep);

@@ -27,6 +27,7 @@
 #include "recorder/ring/allocator_facts.h"
 #include "recorder/ring/owner_lock.h"
 #include "recorder/ring/unrecorded.h"
+#include "schema/tape/size_range.h"
 
 namespace heaptape::recorder {
 
@@ -35,7 +36,7 @@ inline constexpr char kBoardName[] = "heaptape-board";
 inline constexpr char kLobbyName[] = "heaptape-lobby";
 inline constexpr char kPoolName[] = "heaptape-pool";
 inline constexpr uint64_t kSessionMagic = 0x316e6f6973736548;  // "Hession1"
-inline constexpr uint32_t kLayoutVersion = 18;
+inline constexpr uint32_t kLayoutVersion = 19;
 
 // Recorded threads of a process alive at one time: as many as Linux gives process ids by default.
 // Fewer if the recorder's limits do not allow for all.
@@ -56,6 +57,7 @@ inline constexpr uint32_t kProgramBytes = 56;
 inline constexpr uint32_t kThreadNameBytes = 16;  // TASK_COMM_LEN
 inline constexpr uint32_t kMostStackFrames = 256;
 inline constexpr uint64_t kMostStackBytes = uint64_t{1} << 40;
+inline constexpr uint32_t kMostStackSizes = 8;
 inline constexpr uint32_t kNotices = 256;
 inline constexpr uint32_t kNoticePathBytes = 240;
 
@@ -114,8 +116,11 @@ struct alignas(64) Board {
   Unwinding unwinding;
   uint64_t network;  // inode of the recorder's network namespace; 0 if unknown
   // Sampled stacks: those of calls that ask for one byte in so many, at most kMostStackBytes; 0:
-  // the stacks of all calls.
+  // the stacks of all calls, or of those for `stack_sizes` if there are any.
   uint64_t stack_bytes;
+  // The stacks of all calls for these sizes are recorded, whatever `stack_bytes` says of others.
+  // From the first on whose `most` is 0, there are none.
+  schema::SizeRange stack_sizes[kMostStackSizes];
 
   // Grows while the collector works, at least every 10 ms: a waiting thread sees that it lives.
   alignas(64) std::atomic<uint32_t> progress;
@@ -127,8 +132,8 @@ struct alignas(64) Board {
   alignas(64) std::atomic<uint32_t> collector_lock_word;
   uint32_t collector_lock_rest[15];
 };
-static_assert(sizeof(Board) == 192 && alignof(Board) == 64);
-static_assert(offsetof(Board, collector_lock_word) == 128);
+static_assert(sizeof(Board) == 320 && alignof(Board) == 64);
+static_assert(offsetof(Board, collector_lock_word) == 256);
 
 // Written by all processes and the recorder. A hostile one can delay others here, and make the
 // counts wrong, and the order of their calls where the TSC is not used.

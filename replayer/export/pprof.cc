@@ -97,9 +97,10 @@ class ProfileWriter {
   }
   // How samples were chosen. The values are already scaled.
   void write_period() {
-    if (!stacks_.weight().is_sampled()) return;
+    const uint64_t every_bytes = stacks_.weight().recording().every_bytes;
+    if (every_bytes == 0) return;
     write_value_type(kPeriodType, "space", "bytes");
-    profile_.add_int64(kPeriod, as_signed(stacks_.weight().every_bytes()));
+    profile_.add_int64(kPeriod, as_signed(every_bytes));
   }
 
   void write_sample(const ShownStack& stack) {

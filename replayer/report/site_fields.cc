@@ -57,8 +57,18 @@ void set_site_totals(wire::SiteStats::SiteTotals::Builder out, const StackTotals
   out.setMappedBytes(totals.mapped_bytes);
 }
 
+void set_size_ranges(capnp::List<wire::SizeRange>::Builder out,
+                     const std::vector<schema::SizeRange>& sizes) {
+  for (unsigned i = 0; i < out.size(); ++i) {
+    out[i].setLeast(sizes[i].least);
+    out[i].setMost(sizes[i].most);
+  }
+}
+
 void set_sampling(wire::SiteStats::Sampling::Builder out, const SampledSites& sampled) {
-  out.setEveryBytes(sampled.every_bytes);
+  const std::vector<schema::SizeRange>& sizes = sampled.recording.sizes;
+  out.setEveryBytes(sampled.recording.every_bytes);
+  if (!sizes.empty()) set_size_ranges(out.initSizes(static_cast<unsigned>(sizes.size())), sizes);
   out.setCalls(sampled.calls);
   set_site_totals(out.initWholeTape(), sampled.whole_tape);
 }

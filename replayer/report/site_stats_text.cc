@@ -137,8 +137,15 @@ std::string lifetime_text(const SiteRow& row) {
 }
 
 std::string sampling_text(const SampledSites& sampled) {
-  return "estimated from the stacks of " + base::counted(sampled.calls, "call") +
-         ", chosen at random: one byte in " + bytes_text(sampled.every_bytes) +
+  const schema::StackRecording& recording = sampled.recording;
+  const std::string calls = base::counted(sampled.calls, "call");
+  const std::string sizes = recording.sizes.empty() ? "" : schema::sizes_text(recording.sizes);
+  if (recording.every_bytes == 0) {
+    return "sites of calls for " + sizes + " only: the stacks of " + calls +
+           " were recorded; the whole-tape line is for all sizes\n";
+  }
+  return "estimated from the stacks of " + calls + ", chosen at random: one byte in " +
+         bytes_text(recording.every_bytes) + (sizes.empty() ? "" : ", and all calls for " + sizes) +
          "; the whole-tape line is exact\n";
 }
 

@@ -7,6 +7,7 @@
 #include "base/display_text.h"
 #include "replayer/report/process_fields.h"
 #include "replayer/report/run_fields.h"
+#include "replayer/report/site_fields.h"
 #include "replayer/report/state_fields.h"
 #include "replayer/text/metric_text.h"
 #include "schema/json_text.h"
@@ -22,6 +23,8 @@ void set_stacks(wire::TapeFacts::StackFacts::Builder out, const schema::StackRec
   out.setUnwinding(stacks.mode == schema::StackMode::kFramePointers ? "fp" : "dwarf");
   out.setDepth(stacks.depth);
   out.setEveryBytes(stacks.every_bytes);
+  if (stacks.sizes.empty()) return;
+  set_size_ranges(out.initSizes(static_cast<unsigned>(stacks.sizes.size())), stacks.sizes);
 }
 
 void set_header(wire::TapeFacts::Builder facts, const schema::TapeHeader& header) {

@@ -38,7 +38,7 @@ base::Result<bool> has_stacks(schema::TapeReader& tape) {
 
 base::Result<CallStacks> CallStacks::read(schema::TapeReader& tape, std::vector<uint64_t> calls,
                                           const schema::Keyframe* keyframe) {
-  const SampleWeight weight(tape.header().stacks.every_bytes);
+  const SampleWeight weight(tape.header().stacks);
   CallStacks stacks(weight.is_sampled());
   std::ranges::sort(calls);
   calls.erase(std::unique(calls.begin(), calls.end()), calls.end());

@@ -7,29 +7,34 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
+
+#include "schema/tape/stack_recording.h"
 
 namespace heaptape::replayer {
 
 class SampleWeight {
  public:
   SampleWeight() = default;
-  // As in schema::StackRecording.
-  explicit SampleWeight(uint64_t every_bytes) : every_bytes_(every_bytes) {}
+  explicit SampleWeight(schema::StackRecording recording) : recording_(std::move(recording)) {}
+  // For a tape without complete sizes; 0: all calls were recorded.
+  explicit SampleWeight(uint64_t every_bytes) { recording_.every_bytes = every_bytes; }
 
-  // 0: all calls were recorded.
-  uint64_t every_bytes() const { return every_bytes_; }
-  bool is_sampled() const { return every_bytes_ != 0; }
-  // The weight of a call for `bytes`, at least 1.
+  const schema::StackRecording& recording() const { return recording_; }
+  // Some calls have no stack because they were not chosen.
+  bool is_sampled() const { return recording_.is_partial(); }
+  // The weight of a call for `bytes` whose stack is on the tape, at least 1.
   double of(uint64_t bytes) const {
-    if (!is_sampled()) return 1;
+    if (recording_.every_bytes == 0 || recording_.is_complete(bytes)) return 1;
     const auto asked = static_cast<double>(std::max<uint64_t>(bytes, 1));
     // No recorder samples more rarely than that (kMostStackBytes).
     constexpr double kMostEveryBytes = uint64_t{1} << 40;
-    return -1 / std::expm1(-asked / std::min(static_cast<double>(every_bytes_), kMostEveryBytes));
+    return -1 / std::expm1(-asked /
+                           std::min(static_cast<double>(recording_.every_bytes), kMostEveryBytes));
   }
 
  private:
-  uint64_t every_bytes_ = 0;
+  schema::StackRecording recording_;
 };
 
 }  // namespace heaptape::replayer

@@ -52,7 +52,7 @@ SiteTable site_table(const StackProfile& profile, const Sites& sites, StackValue
   SiteTable table{
       .peak_at = profile.peak_at(), .total = {}, .left_out = {}, .rows = {}, .sampled = {}};
   if (profile.weight().is_sampled()) {
-    table.sampled = {profile.weight().every_bytes(), profile.sampled_calls(), profile.whole_tape()};
+    table.sampled = {profile.weight().recording(), profile.sampled_calls(), profile.whole_tape()};
   }
   std::vector<SiteRow> rows = rows_of(profile, sites);
   set_lifetimes(rows, profile.lifetimes(), profile.lifetime_unit());

@@ -23,9 +23,9 @@ struct SiteRow {
 
 // Facts about a tape with sampled stacks.
 struct SampledSites {
-  uint64_t every_bytes = 0;  // as in schema::StackRecording
-  uint64_t calls = 0;        // with stacks on the tape
-  StackTotals whole_tape;    // no estimates
+  schema::StackRecording recording;
+  uint64_t calls = 0;      // with stacks on the tape
+  StackTotals whole_tape;  // no estimates
 };
 
 struct SiteTable {

@@ -632,6 +632,11 @@ struct TapeStats {
   }
 }
 
+struct SizeRange {  # of requested bytes
+  least @0 :UInt64;
+  most @1 :UInt64;
+}
+
 # The output of `heaptape stats --by site --json`. A block belongs to the site that requested it, or
 # resized it last.
 struct SiteStats {
@@ -644,11 +649,13 @@ struct SiteStats {
   heap @6 :Heap;                 # for `heap` of the sites; absent if the run could not be replayed
   sampling @7 :Sampling;         # absent if the stacks of all calls were recorded
 
-  # If present, all totals and lifetimes of sites are estimates.
+  # If present, totals and lifetimes of sites are estimates, but for calls for complete sizes.
   struct Sampling {
-    everyBytes @0 :UInt64;       # stacks were recorded for calls asking for one byte in this many
+    # Stacks were recorded for calls asking for one byte in this many; 0: only for calls for `sizes`.
+    everyBytes @0 :UInt64;
     calls @1 :UInt64;            # the number of those calls
     wholeTape @2 :SiteTotals;    # not estimated
+    sizes @3 :List(SizeRange);   # the stacks of all calls for these were recorded
   }
 
   struct Site {
@@ -751,6 +758,7 @@ struct TapeFacts {
     unwinding @0 :Text;          # "dwarf", by unwind tables, or "fp", by frame pointers
     depth @1 :UInt32;            # maximum frames of a stack
     everyBytes @2 :UInt64;       # calls asking for one byte in this many were chosen; 0: all calls
+    sizes @3 :List(SizeRange);   # if there are any: all calls for these; of others those of everyBytes, none if 0
   }
 
   struct LossCauses {

@@ -42,6 +42,26 @@ std::vector<InnerAllocator> read_inner_allocators(wire::Summary::Reader summary)
   return files;
 }
 
+void set_stack_sizes(wire::Header::Builder header, const std::vector<SizeRange>& sizes) {
+  if (sizes.empty()) return;
+  auto out = header.initStackSizes(static_cast<unsigned>(2 * sizes.size()));
+  for (unsigned i = 0; i < sizes.size(); ++i) {
+    out.set(2 * i, sizes[i].least);
+    out.set(2 * i + 1, sizes[i].most);
+  }
+}
+
+// Without those that no recorder writes.
+std::vector<SizeRange> stack_sizes(wire::Header::Reader header) {
+  constexpr unsigned kMost = 64;  // more than any recorder writes
+  std::vector<SizeRange> sizes;
+  const auto in = header.getStackSizes();
+  for (unsigned i = 0; i + 1 < in.size() && i < 2 * kMost; i += 2) {
+    if (in[i] != 0 && in[i] <= in[i + 1]) sizes.push_back({in[i], in[i + 1]});
+  }
+  return sizes;
+}
+
 }  // namespace
 
 base::Result<std::vector<uint64_t>> encode(const TapeHeader& header) {
@@ -61,6 +81,7 @@ base::Result<std::vector<uint64_t>> encode(const TapeHeader& header) {
     out.setStackMode(static_cast<uint8_t>(header.stacks.mode));
     out.setStackDepth(header.stacks.depth);
     out.setStackEveryBytes(header.stacks.every_bytes);
+    set_stack_sizes(out, header.stacks.sizes);
     // Else the header stays as readers of older tapes know it.
     if (!header.origin.format.empty()) {
       out.setImportedFrom(header.origin.format);
@@ -95,7 +116,7 @@ base::Result<TapeHeader> decode_header(std::span<const uint64_t> words) {
                     header.initial_break = in.getInitialBreak();
                     header.clock = static_cast<StampClock>(in.getClock());
                     header.stacks = {static_cast<StackMode>(in.getStackMode()), in.getStackDepth(),
-                                     in.getStackEveryBytes()};
+                                     in.getStackEveryBytes(), stack_sizes(in)};
                     header.origin = {in.getImportedFrom().cStr(), in.getAbsent()};
                     header.recorded_allocator = {in.getAllocatorFamily().cStr(),
                                                  in.getAllocatorVersion().cStr(),

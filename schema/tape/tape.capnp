@@ -131,6 +131,9 @@ struct Header {
   allocatorVersion @16 :Text;  # as the library says: "5.3.0"
   libc @17 :Text;              # of the recorded process: "glibc 2.36", "musl"
   settings @18 :List(Data);    # "NAME=VALUE" of its environment, for allocators
+  # Sizes whose calls all have their stacks: pairs of the least and the most bytes. The others are
+  # those of stackEveryBytes, or have none if that is 0. Empty: that says it alone.
+  stackSizes @19 :List(UInt64);
 }
 
 struct Summary {

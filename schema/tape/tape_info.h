@@ -8,25 +8,11 @@
 
 #include "schema/heap_remedies.h"
 #include "schema/tape/event.h"
+#include "schema/tape/stack_recording.h"
 
 namespace heaptape::schema {
 
 enum class StampClock : uint8_t { kTsc = 0, kCounter = 1 };
-
-// How the stack of a call was found. Stored in tapes: values never change.
-enum class StackMode : uint8_t {
-  kNone = 0,  // none was recorded; or the tape is of a version that did not say
-  kFramePointers = 1,
-  kUnwindTables = 2,
-};
-
-struct StackRecording {
-  StackMode mode = StackMode::kNone;
-  uint32_t depth = 0;        // frames of a stack, at most
-  uint64_t every_bytes = 0;  // calls were chosen that ask for one byte in so many; 0: all calls
-
-  bool operator==(const StackRecording&) const = default;
-};
 
 // Facts that another tool's trace may lack, and a recorded tape has. Stored in tapes: values never
 // change.

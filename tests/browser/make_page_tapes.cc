@@ -82,7 +82,7 @@ void write_facts(const std::string& path) {
   header.allocator = "/lib/liballocator.so";
   header.recorded_allocator = {"jemalloc", "5.3.0", "glibc 2.36"};
   header.settings = {"MALLOC_CONF=narenas:1"};
-  header.stacks = {schema::StackMode::kFramePointers, 62, 6'100};
+  header.stacks = {schema::StackMode::kFramePointers, 62, 6'100, {{48, 48}, {1'024, 4'096}}};
   schema::TapeSummary summary;
   summary.losses.lost_events = 101;
   summary.losses.unrepaired_inversions = 102;

@@ -164,6 +164,20 @@ TEST_F(CommandLineTest, TakesEachWordAboutStacksOnce) {
                  "--stacks: none cannot be combined: write --stacks none, or omit ',none'");
 }
 
+TEST_F(CommandLineTest, SaysWhatSizesWithStacksLookLike) {
+  const auto record = [this](const std::string& sizes) {
+    return run({"heaptape", "record", "--stacks", "dwarf,size=" + sizes, "-o", dir_.file("x.tape"),
+                "--", "true"});
+  };
+  for (const char* const sizes : {"", "4x", "48+", "+48", "48-", "1-2-3"}) {
+    expect_refusal(record(sizes), "is no size: type size=48, size=1KiB-4KiB, or several joined");
+  }
+  expect_refusal(record("0"), "'0' begins at 0: a call for no bytes counts as one for 1");
+  expect_refusal(record("64-48"), "'64-48' ends before it begins");
+  expect_refusal(record("1+2+3+4+5+6+7+8+9"), "size= takes at most 8 sizes and ranges");
+  expect_refusal(record("48,size=64"), "'size' is given more than once: join sizes by '+'");
+}
+
 TEST_F(CommandLineTest, NamesTheOptionAboutStacksOnce) {
   const Ended outcome =
       run({"heaptape", "record", "--stacks", "dwarf,depht=3", "-o", dir_.file("x"), "--", "true"});

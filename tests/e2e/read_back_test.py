@@ -65,7 +65,12 @@ FACTS = {
     "bootstrapCalls": 124,
     "stalls": 125,
     "stallNs": 126,
-    "stacks": {"unwinding": "fp", "depth": 62, "everyBytes": 6_100},
+    "stacks": {
+        "unwinding": "fp",
+        "depth": 62,
+        "everyBytes": 6_100,
+        "sizes": [{"least": 48, "most": 48}, {"least": 1_024, "most": 4_096}],
+    },
     "allocatorFamily": "jemalloc",
     "allocatorVersion": "5.3.0",
     "libc": "glibc 2.36",

@@ -36,8 +36,8 @@
 
   // How many calls the estimates are based on.
   function samplingText(data) {
-    const of = (sampling) => "estimated from the stacks of " + heaptape.counted(sampling.calls, "call") +
-        ", chosen at random: one byte in " + heaptape.bytes(sampling.everyBytes);
+    const how = (sampling) => sampling.everyBytes ? "chosen at random: one byte in " + heaptape.bytes(sampling.everyBytes) : "which are those for certain sizes";
+    const of = (sampling) => "estimated from the stacks of " + heaptape.counted(sampling.calls, "call") + ", " + how(sampling);
     if (data.base === undefined) return "All figures of call stacks are " + of(data.sampling) + ".";
     const side = (name, sampling) => "Figures of the " + name + " are " + (sampling ? of(sampling) : "exact") + ".";
     return side("base", data.baseSampling) + " " + side("new tape", data.sampling);

@@ -41,6 +41,46 @@ TEST(SampledCalls, AreSomeOfThoseForNoBytes) {
   }).join();
 }
 
+TEST(SampledCalls, AreAllOfChosenSizes) {
+  SessionOptions options = sampled(0);
+  options.stack_sizes = {{48, 48}, {100, 200}};
+  const tests::LiveSession session(options);
+  std::thread([] {
+    EXPECT_EQ(chosen_of(5, 48), "xxxxx");
+    EXPECT_EQ(chosen_of(5, 100), "xxxxx");
+    EXPECT_EQ(chosen_of(5, 200), "xxxxx");
+    for (const uint64_t size : {uint64_t{0}, uint64_t{47}, uint64_t{49}, uint64_t{99},
+                                uint64_t{201}, uint64_t{UINT64_MAX}}) {
+      EXPECT_EQ(chosen_of(5, size), ".....") << size;
+    }
+  }).join();
+}
+
+TEST(SampledCalls, ForNoBytesCountAsOnesForAByteBySizeToo) {
+  SessionOptions options = sampled(0);
+  options.stack_sizes = {{1, 1}};
+  const tests::LiveSession session(options);
+  std::thread([] { EXPECT_EQ(chosen_of(3, 0), "xxx"); }).join();
+}
+
+// The bytes of chosen sizes do not count towards the others.
+TEST(SampledCalls, AreSomeOfThoseThatAreNotChosenBySize) {
+  SessionOptions options = sampled(1000);
+  options.stack_sizes = {{48, 48}};
+  const tests::LiveSession session(options);
+  std::thread([] {
+    constexpr size_t kCalls = 4'000;
+    size_t chosen = 0;
+    for (size_t i = 0; i < kCalls; ++i) {
+      EXPECT_TRUE(is_chosen(48));
+      chosen += is_chosen(100) ? 1 : 0;
+    }
+    const double chance = 1 - std::exp(-0.1);
+    EXPECT_NEAR(static_cast<double>(chosen), kCalls * chance,
+                6 * std::sqrt(kCalls * chance * (1 - chance)));
+  }).join();
+}
+
 // Else programs of many threads would seem to ask for most in the first calls of each.
 TEST(SampledCalls, AreNotTheFirstOnesOfThreads) {
   const tests::LiveSession session(sampled(uint64_t{1} << 40));

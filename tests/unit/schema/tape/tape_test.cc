@@ -41,7 +41,7 @@ TEST_F(Tape, ReturnsItsHeader) {
 
 TEST_F(Tape, SaysHowItsStacksWereRecorded) {
   schema::TapeHeader header = sample_header();
-  header.stacks = {StackMode::kUnwindTables, 64, 524'288};
+  header.stacks = {StackMode::kUnwindTables, 64, 524'288, {{48, 48}, {1024, 4096}}};
   write_tape(path_, {}, {}, header);
   EXPECT_EQ(open().header(), header);
 }

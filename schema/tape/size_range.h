@@ -1,0 +1,16 @@
+// Requested sizes from one to another. Free of the C++ run-time library.
+#pragma once
+
+#include <cstdint>
+
+namespace heaptape::schema {
+
+struct SizeRange {
+  uint64_t least = 0;  // in bytes
+  uint64_t most = 0;   // at least `least`
+
+  bool has(uint64_t bytes) const { return bytes - least <= most - least; }
+  bool operator==(const SizeRange&) const = default;
+};
+
+}  // namespace heaptape::schema
