@@ -1,6 +1,7 @@
 #include "base/number_text.h"
 
 #include <array>
+#include <cmath>
 #include <cstdarg>
 #include <cstdio>
 
@@ -21,16 +22,32 @@ BytesStyle bytes_style = BytesStyle::kScaled;
 // ("1.00 MiB", not "1024.0 KiB").
 // `Real`: the arithmetic, which decides ties. For times it is that of the pages' scripts.
 template <typename Real>
-std::string scaled(Real number, const Scale& scale) {
+struct Scaled {
+  Real number;
+  Real unit;  // in the smallest
+  int digits;
+  const char* name;
+};
+
+template <typename Real>
+Scaled<Real> scale_to(Real number, const Scale& scale) {
   const auto step = static_cast<Real>(scale.step);
+  Real size = 1;
   size_t unit = 0;
   while (unit + 1 < scale.units.size() && scale.units[unit + 1] != nullptr &&
          number >= step - Real{0.05}) {
     number /= step;
+    size *= step;
     ++unit;
   }
-  const int digits = number < Real{9.995} ? 2 : 1;
-  return format_text("%.*Lf %s", digits, static_cast<long double>(number), scale.units[unit]);
+  return {number, size, number < Real{9.995} ? 2 : 1, scale.units[unit]};
+}
+
+template <typename Real>
+std::string scaled(Real number, const Scale& scale) {
+  const Scaled<Real> in_unit = scale_to(number, scale);
+  return format_text("%.*Lf %s", in_unit.digits, static_cast<long double>(in_unit.number),
+                     in_unit.name);
 }
 
 }  // namespace
@@ -71,6 +88,21 @@ std::string bytes_text(uint64_t bytes) {
   if (bytes_style == BytesStyle::kExact) return grouped(bytes) + " B";
   if (bytes < 1024) return std::to_string(bytes) + " B";
   return scaled(static_cast<long double>(bytes), kByteScale);
+}
+
+std::string estimated_bytes_text(uint64_t bytes, uint64_t error) {
+  const std::string text = bytes_text(bytes);
+  if (error == 0) return text;
+  if (bytes_style == BytesStyle::kExact || bytes < 1024) return text + " +- " + grouped(error);
+  const auto in_unit = scale_to(static_cast<long double>(bytes), kByteScale);
+  const long double parts = in_unit.digits == 2 ? 100 : 10;
+  const long double rounded_up =
+      std::ceil(static_cast<long double>(error) / in_unit.unit * parts) / parts;
+  return text + format_text(" +- %.*Lf", in_unit.digits, rounded_up);
+}
+
+std::string estimated_text(uint64_t count, uint64_t error) {
+  return grouped(count) + (error == 0 ? "" : " +- " + grouped(error));
 }
 
 void set_bytes_style(BytesStyle style) {

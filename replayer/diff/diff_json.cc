@@ -102,7 +102,8 @@ void write_gate(JsonBuilder out, const GateOutcome& gate) {
 }
 
 void write_site(JsonBuilder out, const SiteChange& site, double share) {
-  ObjectWriter object(out, 8);
+  const bool is_estimate = site.error() != 0;
+  ObjectWriter object(out, is_estimate ? 10 : 8);
   object.text("site", site.place.text);
   object.text("function", site.place.function);
   object.text("file", site.place.file);
@@ -111,6 +112,9 @@ void write_site(JsonBuilder out, const SiteChange& site, double share) {
   object.number("base", MetricValue(site.base));
   object.number("new", MetricValue(site.now));
   object.number("shareOfChange", share);
+  if (!is_estimate) return;
+  object.number("baseError", MetricValue(site.base_error));
+  object.number("newError", MetricValue(site.now_error));
 }
 
 template <typename Item, typename Write>

@@ -19,8 +19,8 @@ constexpr size_t kShownSizes = 5;
 // Tells functions with the same short name apart.
 std::vector<std::string> names_of(std::span<const SiteChange> shown) {
   std::vector<CodePlace> places;
-  for (const auto& [place, base, now] : shown) {
-    places.push_back({"", 0, {{place.function, place.file, place.line}}});
+  for (const SiteChange& site : shown) {
+    places.push_back({"", 0, {{site.place.function, site.place.file, site.place.line}}});
   }
   std::vector<Site> sites;
   for (const CodePlace& place : places) {
@@ -103,6 +103,13 @@ std::string births_cell(const CohortChange& change) {
   return first + " to #" + base::grouped(change.last_birth);
 }
 
+std::string change_cell(const SiteChange& site) {
+  const std::string text = change_text(site.base, site.now, schema::MetricUnit::kBytes);
+  if (site.error() == 0) return text;
+  const uint64_t bytes = std::max(site.base, site.now) - std::min(site.base, site.now);
+  return (site.now < site.base ? "-" : "+") + base::estimated_bytes_text(bytes, site.error());
+}
+
 }  // namespace
 
 TableRow diff_row(const MetricRow& row) {
@@ -123,12 +130,12 @@ std::span<const SiteChange> shown_sites(const SiteChanges& changes) {
 std::vector<TableRow> diff_table(const SiteChanges& changes) {
   std::vector<TableRow> table = {{"site", "base", "new", "change", "share of the change"}};
   const auto add = [&](const std::string& name, const SiteChange& site) {
-    table.push_back({name, base::bytes_text(site.base), base::bytes_text(site.now),
-                     change_text(site.base, site.now, schema::MetricUnit::kBytes),
+    table.push_back({name, base::estimated_bytes_text(site.base, site.base_error),
+                     base::estimated_bytes_text(site.now, site.now_error), change_cell(site),
                      signed_share_text(site.share(changes.base, changes.now))});
   };
-  const SiteChange total{{}, changes.base, changes.now};
-  SiteChange others = total;
+  const SiteChange total{{}, changes.base, changes.now, changes.base_error, changes.now_error};
+  SiteChange others{{}, changes.base, changes.now};  // its error is not known
   const std::span<const SiteChange> shown = shown_sites(changes);
   const std::vector<std::string> names = names_of(shown);
   for (size_t i = 0; i < shown.size(); ++i) {

@@ -1,6 +1,7 @@
 #include "replayer/diff/site_diff.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <set>
@@ -70,6 +71,16 @@ uint64_t sum(const std::vector<const CallSite*>& sites, uint64_t SiteBytes::* va
   return total;
 }
 
+// The standard error of that sum. Its parts are independent.
+uint64_t error_of_sum(const std::vector<const CallSite*>& sites, uint64_t SiteBytes::* value) {
+  double variance = 0;
+  for (const CallSite* site : sites) {
+    const auto error = static_cast<double>(site->errors.*value);
+    variance += error * error;
+  }
+  return static_cast<uint64_t>(std::llround(std::min(std::sqrt(variance), 1e18)));
+}
+
 // The base's value at the i-th line of a function. If both sides have equally many lines, they are
 // taken to be the same, perhaps moved.
 uint64_t base_at(const Group& group, size_t i, uint64_t SiteBytes::* value) {
@@ -109,14 +120,23 @@ CallSite place_of(const Group& group, uint64_t SiteBytes::* value, int sign) {
   return place;
 }
 
-SiteChanges changes_of(const Groups& groups, const Measure& measure, uint64_t base, uint64_t now) {
-  SiteChanges changes{measure.name, measure.words, base, now, {}};
-  const int sign = now > base ? 1 : -1;
+SiteChanges changes_of(const Groups& groups, const Measure& measure, const SiteFigures& base,
+                       const SiteFigures& now) {
+  SiteChanges changes{.name = measure.name,
+                      .words = measure.words,
+                      .base = base.total.*measure.value,
+                      .now = now.total.*measure.value,
+                      .sites = {},
+                      .base_error = base.total_errors.*measure.value,
+                      .now_error = now.total_errors.*measure.value};
+  const int sign = changes.now > changes.base ? 1 : -1;
   for (const auto& [key, group] : groups) {
     const uint64_t before = sum(group.base, measure.value);
     const uint64_t after = sum(group.now, measure.value);
     if (before == after) continue;
-    changes.sites.push_back({place_of(group, measure.value, sign), before, after});
+    changes.sites.push_back({place_of(group, measure.value, sign), before, after,
+                             error_of_sum(group.base, measure.value),
+                             error_of_sum(group.now, measure.value)});
   }
   std::ranges::stable_sort(changes.sites, std::greater(), [sign](const SiteChange& site) {
     return change(site.base, site.now, sign);
@@ -126,6 +146,11 @@ SiteChanges changes_of(const Groups& groups, const Measure& measure, uint64_t ba
 
 }  // namespace
 
+uint64_t SiteChange::error() const {
+  const double both = std::hypot(static_cast<double>(base_error), static_cast<double>(now_error));
+  return static_cast<uint64_t>(std::llround(std::min(both, 1e18)));
+}
+
 double SiteChange::share(uint64_t base_total, uint64_t now_total) const {
   return static_cast<double>(change(base, now) / change(base_total, now_total));
 }
@@ -134,9 +159,8 @@ std::vector<SiteChanges> diff_sites(const SiteFigures& base, const SiteFigures& 
   const Groups groups = grouped_sites(base, now);
   std::vector<SiteChanges> all;
   for (const Measure& measure : kMeasures) {
-    const uint64_t before = base.total.*measure.value;
-    const uint64_t after = now.total.*measure.value;
-    if (before != after) all.push_back(changes_of(groups, measure, before, after));
+    if (base.total.*measure.value == now.total.*measure.value) continue;
+    all.push_back(changes_of(groups, measure, base, now));
   }
   return all;
 }

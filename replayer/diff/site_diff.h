@@ -17,6 +17,11 @@ struct SiteChange {
   schema::CallSite place;  // the line that changed most; its bytes mean nothing
   uint64_t base = 0;       // the sum over its lines
   uint64_t now = 0;
+  uint64_t base_error = 0;  // standard errors of these; 0 where they are exact
+  uint64_t now_error = 0;
+
+  // The standard error of the change: the two tapes were sampled independently.
+  uint64_t error() const;
 
   // Share of a change from `base_total` to `now_total`, which must differ: negative for a site that
   // changed the other way. The shares of all sites add up to 1.
@@ -30,6 +35,8 @@ struct SiteChanges {
   uint64_t base = 0;  // for all sites, including unlisted ones
   uint64_t now = 0;
   std::vector<SiteChange> sites;  // those that changed, greatest share first
+  uint64_t base_error = 0;        // standard errors of the sums
+  uint64_t now_error = 0;
 };
 
 // The changes in bytes at the peak, at the end and asked for, in this order.

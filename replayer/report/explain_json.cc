@@ -10,6 +10,7 @@
 #include "replayer/report/explain_output.h"
 #include "replayer/report/heap_sites.h"
 #include "replayer/report/run_fields.h"
+#include "replayer/report/site_fields.h"
 #include "replayer/report/state_fields.h"
 #include "schema/json_text.h"
 #include "schema/kj_guard.h"
@@ -116,6 +117,7 @@ void set_sites(wire::Explanation::Builder out, const std::vector<HeapSite>& site
     list[i].setSlackBytes(sites[i].slack_bytes);
     list[i].setHoleBytes(sites[i].hole_bytes);
     list[i].setResidentHoleBytes(sites[i].resident_hole_bytes);
+    if (sites[i].errors != HeapErrors()) set_heap_errors(list[i].initStandardErrors(), sites[i]);
   }
 }
 

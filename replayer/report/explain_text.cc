@@ -108,7 +108,9 @@ class ResidentText {
   explicit ResidentText(const RunMetrics& run)
       : is_known_(run.known_resident <= KnownResident::kHoles) {}
   bool is_known() const { return is_known_; }
-  std::string operator()(uint64_t bytes) const { return is_known_ ? bytes_text(bytes) : "-"; }
+  std::string operator()(uint64_t bytes, uint64_t error = 0) const {
+    return is_known_ ? base::estimated_bytes_text(bytes, error) : "-";
+  }
 
  private:
   bool is_known_;
@@ -178,11 +180,19 @@ std::string sites_text(const HeapPicture& picture, const std::vector<Hole>& hole
       {who, "blocks", "live, as requested", "slack", "resident in holes", "in holes"}};
   for (const HeapSite& site : heap_sites(picture, holes, *calls)) {
     if (rows.size() > top) break;
-    rows.push_back({"  " + calls->sites().short_text(site.site), grouped(site.blocks),
-                    bytes_text(site.live_bytes), bytes_text(site.slack_bytes),
-                    resident_text(site.resident_hole_bytes), bytes_text(site.hole_bytes)});
+    const HeapErrors& errors = site.errors;
+    rows.push_back({"  " + calls->sites().short_text(site.site),
+                    base::estimated_text(site.blocks, errors.blocks),
+                    base::estimated_bytes_text(site.live_bytes, errors.live_bytes),
+                    bytes_text(site.slack_bytes),
+                    resident_text(site.resident_hole_bytes, errors.resident_hole_bytes),
+                    base::estimated_bytes_text(site.hole_bytes, errors.hole_bytes)});
   }
-  return aligned(rows) + "  (a hole between blocks of two sites counts for both)\n";
+  const char* const counted =
+      calls->is_sampled()
+          ? "  (+- is the standard error; a hole between two blocks counts half for each)\n"
+          : "  (a hole between blocks of two sites counts for both)\n";
+  return aligned(rows) + counted;
 }
 
 // The block that limited the largest hole.

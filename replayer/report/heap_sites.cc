@@ -5,8 +5,16 @@
 #include <functional>
 #include <map>
 
+#include "replayer/sites/site_table.h"
+
 namespace heaptape::replayer {
 namespace {
+
+// What a block has of the holes beside it: half of each that has another block, too.
+struct HoleShare {
+  double bytes = 0;
+  double resident_bytes = 0;
+};
 
 // The sums of a site, unrounded: below 2^53 they are integers unless stacks were sampled.
 struct Sums {
@@ -15,7 +23,22 @@ struct Sums {
   double slack_bytes = 0;
   double hole_bytes = 0;
   double resident_hole_bytes = 0;
+  struct {
+    double blocks = 0;
+    double live_bytes = 0;
+    double hole_bytes = 0;
+    double resident_hole_bytes = 0;
+  } variances = {};
 
+  // `holes`: what of them a sampled block accounts for, unweighted.
+  void add_variance(const LiveBlock& block, const HoleShare& holes, double weight) {
+    const double variance = weight * (weight - 1);
+    const auto square = [variance](double value) { return variance * value * value; };
+    variances.blocks += variance;
+    variances.live_bytes += square(static_cast<double>(block.requested_bytes));
+    variances.hole_bytes += square(holes.bytes);
+    variances.resident_hole_bytes += square(holes.resident_bytes);
+  }
   void add(const LiveBlock& block, double weight) {
     blocks += weight;
     live_bytes += weight * static_cast<double>(block.requested_bytes);
@@ -34,9 +57,26 @@ struct Sums {
             whole(live_bytes),
             whole(slack_bytes),
             whole(hole_bytes),
-            whole(resident_hole_bytes)};
+            whole(resident_hole_bytes),
+            {standard_error(variances.blocks), standard_error(variances.live_bytes),
+             standard_error(variances.hole_bytes), standard_error(variances.resident_hole_bytes)}};
   }
 };
+
+// By block.
+std::vector<HoleShare> hole_shares(const HeapPicture& picture, std::span<const Hole> holes) {
+  std::vector<HoleShare> shares(picture.blocks.size());
+  for (const Hole& hole : holes) {
+    const bool has_two = !hole.is_open() && hole.before != kNoBlock && hole.after != kNoBlock;
+    const double part = has_two ? 0.5 : 1;
+    for (const size_t block : {hole.before, hole.after}) {
+      if (block == kNoBlock) continue;
+      shares[block].bytes += part * static_cast<double>(hole.range.bytes());
+      shares[block].resident_bytes += part * static_cast<double>(hole.resident_bytes);
+    }
+  }
+  return shares;
+}
 
 }  // namespace
 
@@ -64,6 +104,13 @@ std::vector<HeapSite> heap_by_site(const HeapPicture& picture, std::span<const H
     const uint32_t before = site_of(hole.before);
     if (before != after || calls.is_sampled()) {
       sums[before].add(hole, part * weight_of(hole.before));
+    }
+  }
+  if (calls.is_sampled()) {
+    const std::vector<HoleShare> shares = hole_shares(picture, holes);
+    for (size_t i = 0; i < shares.size(); ++i) {
+      if (weight_of(i) > 1)
+        sums[site_of(i)].add_variance(picture.blocks[i], shares[i], weight_of(i));
     }
   }
   std::vector<HeapSite> by_site;

@@ -15,6 +15,16 @@
 
 namespace heaptape::replayer {
 
+// The standard errors of estimates; 0 where they are exact.
+struct HeapErrors {
+  uint64_t blocks = 0;
+  uint64_t live_bytes = 0;
+  uint64_t hole_bytes = 0;
+  uint64_t resident_hole_bytes = 0;
+
+  bool operator==(const HeapErrors&) const = default;
+};
+
 // The blocks that one site asked for; a resize does not change the owner.
 struct HeapSite {
   uint32_t site = Sites::kNone;
@@ -23,6 +33,7 @@ struct HeapSite {
   uint64_t slack_bytes = 0;          // usable beyond that
   uint64_t hole_bytes = 0;           // of the holes beside its blocks, each counted once
   uint64_t resident_hole_bytes = 0;  // of these
+  HeapErrors errors = {};
 
   // The most memory that would vanish, or could be given back, without the blocks.
   uint64_t held_bytes() const { return live_bytes + slack_bytes + resident_hole_bytes; }

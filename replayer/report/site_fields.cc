@@ -29,6 +29,15 @@ void set_place(wire::SiteStats::Site::Builder out, const Site& site) {
   out.setLine(site.source->line);
 }
 
+void set_errors(wire::SiteStats::SiteTotals::Builder out, const StackTotals& totals) {
+  if (totals.variances == StackVariances()) return;
+  auto errors = out.initStandardErrors();
+  errors.setCalls(standard_error(totals, StackValue::kCalls));
+  errors.setAskedBytes(standard_error(totals, StackValue::kBytes));
+  errors.setPeakBytes(standard_error(totals, StackValue::kPeak));
+  errors.setLiveBytes(standard_error(totals, StackValue::kEnd));
+}
+
 // By index into the rows of the table.
 std::vector<bool> listed_rows(const SiteTable& table) {
   std::vector<bool> listed(table.rows.size());
@@ -55,6 +64,14 @@ void set_site_totals(wire::SiteStats::SiteTotals::Builder out, const StackTotals
   out.setFreedByOthers(totals.freed_by_others);
   out.setMovedBytes(totals.moved_bytes);
   out.setMappedBytes(totals.mapped_bytes);
+  set_errors(out, totals);
+}
+
+void set_heap_errors(wire::SiteStats::HeapErrors::Builder out, const HeapSite& site) {
+  out.setBlocks(site.errors.blocks);
+  out.setLiveBytes(site.errors.live_bytes);
+  out.setHoleBytes(site.errors.hole_bytes);
+  out.setResidentHoleBytes(site.errors.resident_hole_bytes);
 }
 
 void set_size_ranges(capnp::List<wire::SizeRange>::Builder out,

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "replayer/report/heap_sites.h"
 #include "replayer/sites/site_table.h"
 #include "schema/report/report.capnp.h"
 #include "schema/tape/size_range.h"
@@ -13,6 +14,7 @@ namespace heaptape::replayer {
 void set_site_totals(schema::wire::SiteStats::SiteTotals::Builder out, const StackTotals& totals);
 void set_site(schema::wire::SiteStats::Site::Builder out, const SiteRow& row, const Sites& sites);
 
+void set_heap_errors(schema::wire::SiteStats::HeapErrors::Builder out, const HeapSite& site);
 // `out` has as many elements as `sizes`.
 void set_size_ranges(capnp::List<schema::wire::SizeRange>::Builder out,
                      const std::vector<schema::SizeRange>& sizes);

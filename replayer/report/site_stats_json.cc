@@ -18,6 +18,7 @@ void set_heap(wire::SiteStats::SiteHeap::Builder out, const HeapSite& site) {
   out.setSlackBytes(site.slack_bytes);
   out.setHoleBytes(site.hole_bytes);
   out.setResidentHoleBytes(site.resident_hole_bytes);
+  if (site.errors != HeapErrors()) set_heap_errors(out.initStandardErrors(), site);
 }
 
 void set_heap(wire::SiteStats::Heap::Builder out, const HeapOfSites& heap) {

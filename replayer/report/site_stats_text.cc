@@ -73,7 +73,8 @@ class Table {
       if (!is_shown(column)) continue;
       const auto value = std::get<StackValue>(column.value);
       const uint64_t whole = value_of(answer_.table.total, value);
-      add(row, column, value_of(line.totals, value), line.has_share ? &whole : nullptr);
+      add(row, column, value_of(line.totals, value), standard_error(line.totals, value),
+          line.has_share ? &whole : nullptr);
     }
     row.push_back(line.lifetime);
     row.push_back(grouped(line.totals.freed_by_others));
@@ -92,8 +93,10 @@ class Table {
     if (column.value == order_) row.push_back("share");
   }
   // Adds no share if `whole` is null.
-  void add(TableRow& row, const Column& column, uint64_t value, const uint64_t* whole) const {
-    row.push_back(column.is_bytes ? bytes_text(value) : grouped(value));
+  void add(TableRow& row, const Column& column, uint64_t value, uint64_t error,
+           const uint64_t* whole) const {
+    row.push_back(column.is_bytes ? base::estimated_bytes_text(value, error)
+                                  : base::estimated_text(value, error));
     if (column.value == order_) row.push_back(whole == nullptr ? "" : share_text(value, *whole));
   }
   void add_heap(TableRow& row, const HeapSite* heap) const {
@@ -103,7 +106,9 @@ class Table {
       const bool is_unknown = value == HeapValue::kSlack ? !all.knows_slack : !all.knows_pinned;
       if (heap != nullptr && !is_unknown) {
         const uint64_t whole = value_of(answer_.heap->total, value);
-        add(row, column, value_of(*heap, value), &whole);
+        const bool is_pinned = value == HeapValue::kPinned;
+        add(row, column, value_of(*heap, value), is_pinned ? heap->errors.resident_hole_bytes : 0,
+            &whole);
         continue;
       }
       row.push_back(is_unknown ? "-" : "");
@@ -146,7 +151,7 @@ std::string sampling_text(const SampledSites& sampled) {
   }
   return "estimated from the stacks of " + calls + ", chosen at random: one byte in " +
          bytes_text(recording.every_bytes) + (sizes.empty() ? "" : ", and all calls for " + sizes) +
-         "; the whole-tape line is exact\n";
+         "; +- is the standard error, and the whole-tape line is exact\n";
 }
 
 // The CSV columns that identify a site.
@@ -177,10 +182,17 @@ struct Value {
   const char* heading;
   uint64_t StackTotals::* of;
   bool is_bytes;
+  StackValue with_error = StackValue::kMapped;  // whose error is that of the value; or none
+
+  std::string text(const StackTotals& totals) const {
+    const uint64_t error = standard_error(totals, with_error);
+    return is_bytes ? base::estimated_bytes_text(totals.*of, error)
+                    : base::estimated_text(totals.*of, error);
+  }
 };
 constexpr Value kValues[] = {
-    {"holding most at the peak", &StackTotals::peak_bytes, true},
-    {"alive at the end", &StackTotals::live_bytes, true},
+    {"holding most at the peak", &StackTotals::peak_bytes, true, StackValue::kPeak},
+    {"alive at the end", &StackTotals::live_bytes, true, StackValue::kEnd},
     {"temporaries", &StackTotals::temporaries, false},
     {"freed by another thread", &StackTotals::freed_by_others, false},
     {"copied by resizes", &StackTotals::moved_bytes, true},
@@ -197,8 +209,7 @@ void add_rows(std::vector<TableRow>& rows, const Value& value, const SiteTable& 
   rows.push_back({value.heading, value.is_bytes ? "bytes" : "blocks", "share"});
   for (size_t i = 0; i < std::min(kTopShown, ranked.size()); ++i) {
     const uint64_t part = amount(ranked[i]);
-    rows.push_back({"  " + sites.short_text(ranked[i].site),
-                    value.is_bytes ? base::bytes_text(part) : base::grouped(part),
+    rows.push_back({"  " + sites.short_text(ranked[i].site), value.text(ranked[i].totals),
                     share_text(part, table.total.*value.of)});
   }
 }
@@ -250,7 +261,7 @@ std::string sites_csv(const SiteAnswer& answer) {
   std::string text =
       "site,function,file,line,module,offset,calls,askedBytes,peakBytes,peakCount,liveBytes,"
       "liveCount,temporaries,freedByOthers,blocks,medianLifetime,movedBytes,mappedBytes,slackBytes,"
-      "holeBytes,residentHoleBytes\n";
+      "holeBytes,residentHoleBytes,callsError,askedBytesError,peakBytesError,liveBytesError\n";
   for (const SiteRow& row : answer.table.rows) {
     const StackTotals& totals = row.totals;
     text += place_fields(answer.sites, row.site);
@@ -261,7 +272,12 @@ std::string sites_csv(const SiteAnswer& answer) {
     }
     text += "," + (row.median_lifetime ? std::to_string(*row.median_lifetime) : "") + "," +
             std::to_string(totals.moved_bytes) + "," + std::to_string(totals.mapped_bytes) +
-            heap_fields(answer.heap, row.site) + "\n";
+            heap_fields(answer.heap, row.site);
+    for (const StackValue value :
+         {StackValue::kCalls, StackValue::kBytes, StackValue::kPeak, StackValue::kEnd}) {
+      text += "," + std::to_string(standard_error(totals, value));
+    }
+    text += "\n";
   }
   return text;
 }

@@ -33,7 +33,25 @@ class SampleWeight {
                            std::min(static_cast<double>(recording_.every_bytes), kMostEveryBytes));
   }
 
+  // The most that one call adds to the variance of a sum of bytes: its size squared times
+  // variance_of() its size.
+  double most_variance() const { return every_bytes() * every_bytes(); }
+  // The square of the standard error of an estimate that rests on one call for `bytes`, which adds
+  // 1: the sum of these over sampled calls, each times the square of what it adds, is an unbiased
+  // estimate of the variance of their weighted sum (Horvitz and Thompson, for calls sampled
+  // independently of one another, as the bytes of a Poisson process are).
+  double variance_of(uint64_t bytes) const {
+    const double weight = of(bytes);
+    return weight * (weight - 1);
+  }
+
  private:
+  double every_bytes() const {
+    // No recorder samples more rarely than that (kMostStackBytes).
+    constexpr double kMostEveryBytes = uint64_t{1} << 40;
+    return std::min(static_cast<double>(recording_.every_bytes), kMostEveryBytes);
+  }
+
   schema::StackRecording recording_;
 };
 

@@ -1,6 +1,7 @@
 #include "replayer/sites/site_table.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace heaptape::replayer {
 namespace {
@@ -44,6 +45,28 @@ uint64_t value_of(const StackTotals& totals, StackValue value) {
       return totals.temporaries;
     case StackValue::kMapped:
       return totals.mapped_bytes;
+  }
+  return 0;
+}
+
+uint64_t standard_error(double variance) {
+  if (variance <= 0) return 0;
+  return static_cast<uint64_t>(std::llround(std::clamp(std::sqrt(variance), 1.0, 1e18)));
+}
+
+uint64_t standard_error(const StackTotals& totals, StackValue value) {
+  switch (value) {
+    case StackValue::kPeak:
+      return standard_error(totals.variances.peak_bytes);
+    case StackValue::kEnd:
+      return standard_error(totals.variances.live_bytes);
+    case StackValue::kBytes:
+      return standard_error(totals.variances.asked_bytes);
+    case StackValue::kCalls:
+      return standard_error(totals.variances.calls);
+    case StackValue::kTemporaries:
+    case StackValue::kMapped:
+      break;
   }
   return 0;
 }

@@ -13,6 +13,10 @@ namespace heaptape::replayer {
 // The values that rank stacks and sites.
 enum class StackValue : uint8_t { kPeak, kEnd, kBytes, kCalls, kTemporaries, kMapped };
 uint64_t value_of(const StackTotals& totals, StackValue value);
+// The standard error of that value, rounded; 0 if it is exact, or if its error is not known.
+// docs/metrics.md, "Sampled stacks".
+uint64_t standard_error(const StackTotals& totals, StackValue value);
+uint64_t standard_error(double variance);
 
 struct SiteRow {
   uint32_t site = Sites::kNone;

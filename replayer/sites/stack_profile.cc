@@ -1,6 +1,7 @@
 #include "replayer/sites/stack_profile.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "replayer/metrics/growth_chains.h"
 
@@ -18,11 +19,15 @@ constexpr uint64_t StackTotals::* kStackTotals[] = {
     &StackTotals::peak_count,  &StackTotals::live_bytes,      &StackTotals::live_count,
     &StackTotals::temporaries, &StackTotals::freed_by_others, &StackTotals::moved_bytes,
     &StackTotals::mapped_bytes};
+constexpr double StackVariances::* kVariances[] = {
+    &StackVariances::calls, &StackVariances::asked_bytes, &StackVariances::peak_bytes,
+    &StackVariances::live_bytes};
 
 }  // namespace
 
 StackTotals& StackTotals::operator+=(const StackTotals& other) {
   for (uint64_t StackTotals::* value : kStackTotals) this->*value += other.*value;
+  for (double StackVariances::* value : kVariances) variances.*value += other.variances.*value;
   return *this;
 }
 
@@ -62,6 +67,7 @@ void StackProfile::begin_range(uint64_t before) {
     stack = {
         .number = stack.number, .live_bytes = stack.live_bytes, .live_count = stack.live_count};
   }
+  for (Spread& spread : spreads_) spread = {.live_bytes = spread.live_bytes};
   sampled_calls_ = 0;
   lifetimes_ = {};
   peak_bytes_ = live_bytes_;
@@ -91,6 +97,13 @@ void StackProfile::take(const Event& event, uint64_t number, FrameNumber stack_n
     stack.asked_bytes += share.bytes;
     stack.live_count += share.count;
     stack.live_bytes += share.bytes;
+    if (!has_estimates(stack)) return;
+    Spread& spread = spread_of(stack);
+    const double variance = weight_.variance_of(event.size);
+    const auto bytes = static_cast<double>(event.size);
+    spread.calls += variance;
+    spread.asked_bytes += variance * bytes * bytes;
+    spread.live_bytes += live_spread_of(event.size);
   });
   live_bytes_ += event.size;
   if (live_bytes_ <= peak_bytes_) return;
@@ -118,6 +131,7 @@ void StackProfile::leave(const Block& block) {
     save_peak(stack);
     stack.live_count -= share.count;
     stack.live_bytes -= share.bytes;
+    if (has_estimates(stack)) spread_of(stack).live_bytes -= live_spread_of(block.size);
   });
   live_bytes_ -= block.size;
 }
@@ -140,17 +154,42 @@ uint32_t StackProfile::index_of(FrameNumber number) {
   uint32_t& index = index_of_stack_[number];
   if (index == 0) {
     stacks_.push_back({.number = number});
+    if (weight_.is_sampled()) spreads_.emplace_back();
     index = static_cast<uint32_t>(stacks_.size());
   }
   return index - 1;
 }
 
 // Call it before the stack's values first change after a peak.
-inline void StackProfile::save_peak(Stack& stack) const {
+inline void StackProfile::save_peak(Stack& stack) {
   if (stack.peak == peak_) return;
+  if (has_estimates(stack)) spread_of(stack).saved_bytes = spread_of(stack).live_bytes;
   stack.peak = peak_;
   stack.saved_bytes = stack.live_bytes;
   stack.saved_count = stack.live_count;
+}
+
+inline StackProfile::Spread& StackProfile::spread_of(const Stack& stack) {
+  return spreads_[static_cast<size_t>(&stack - stacks_.data())];
+}
+
+double StackProfile::spread_unit() const {
+  constexpr double kUnits = 1 << 20;
+  return weight_.most_variance() / kUnits;
+}
+
+uint64_t StackProfile::live_spread_of(uint64_t size) const {
+  const auto bytes = static_cast<double>(size);
+  const double most = weight_.most_variance();
+  const double variance = std::min(weight_.variance_of(size) * bytes * bytes, most);
+  return most == 0 ? 0 : static_cast<uint64_t>(std::llround(variance / spread_unit()));
+}
+
+StackVariances StackProfile::variances_of(const Stack& stack) const {
+  const Spread& spread = spreads_[static_cast<size_t>(&stack - stacks_.data())];
+  const uint64_t at_peak = stack.peak == peak_ ? spread.saved_bytes : spread.live_bytes;
+  return {spread.calls, spread.asked_bytes, static_cast<double>(at_peak) * spread_unit(),
+          static_cast<double>(spread.live_bytes) * spread_unit()};
 }
 
 StackTotals StackProfile::totals_of(const Stack& stack) const {
@@ -166,6 +205,7 @@ StackTotals StackProfile::totals_of(const Stack& stack) const {
   totals.peak_count = changed ? stack.saved_count : stack.live_count;
   if (has_estimates(stack)) {
     for (uint64_t StackTotals::* value : kStackTotals) totals.*value = rounded(totals.*value);
+    totals.variances = variances_of(stack);
   }
   totals.mapped_bytes = stack.mapped_bytes;
   return totals;

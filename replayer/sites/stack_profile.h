@@ -13,6 +13,16 @@
 
 namespace heaptape::replayer {
 
+// The squares of the standard errors of estimates; 0 where they are exact.
+struct StackVariances {
+  double calls = 0;
+  double asked_bytes = 0;
+  double peak_bytes = 0;
+  double live_bytes = 0;
+
+  bool operator==(const StackVariances&) const = default;
+};
+
 // Totals for the calls of one or more stacks. A block belongs to the stack that asked for it or
 // resized it last. All are estimates if stacks were sampled.
 struct StackTotals {
@@ -26,6 +36,7 @@ struct StackTotals {
   uint64_t freed_by_others = 0;  // its blocks freed by another thread
   uint64_t moved_bytes = 0;      // bytes that its resizes had to copy
   uint64_t mapped_bytes = 0;     // that its calls mapped beside malloc; exact in any case
+  StackVariances variances = {};
 
   StackTotals& operator+=(const StackTotals& other);
   bool operator==(const StackTotals&) const = default;
@@ -93,6 +104,14 @@ class StackProfile {
     uint64_t moved_bytes = 0;
     uint64_t mapped_bytes = 0;
   };
+  // The variances of a stack's estimates. Those that shrink are integers in units of
+  // spread_unit(), so that a block takes away exactly as much as it added.
+  struct Spread {
+    double calls = 0;
+    double asked_bytes = 0;
+    uint64_t live_bytes = 0;
+    uint64_t saved_bytes = 0;
+  };
   // The amounts that a block or its call adds to its stack, in the units of the stack.
   struct Share {
     uint64_t count;
@@ -128,7 +147,11 @@ class StackProfile {
   void release(const schema::Event& event, uint64_t number, const Block& block);
   void leave(const Block& block);
   uint32_t index_of(schema::FrameNumber number);
-  void save_peak(Stack& stack) const;
+  void save_peak(Stack& stack);
+  Spread& spread_of(const Stack& stack);
+  double spread_unit() const;
+  uint64_t live_spread_of(uint64_t size) const;
+  StackVariances variances_of(const Stack& stack) const;
   StackTotals totals_of(const Stack& stack) const;
 
   SampleWeight weight_;
@@ -136,6 +159,7 @@ class StackProfile {
   std::vector<uint32_t> group_of_stack_;
   std::vector<uint32_t> index_of_stack_;  // by number: index into stacks_ plus one; 0: none
   std::vector<Stack> stacks_;
+  std::vector<Spread> spreads_;    // as stacks_; empty if all is exact
   base::SlotTable<Block> blocks_;  // by slot
   GroupedHistograms lifetimes_;
   uint64_t live_bytes_ = 0;

@@ -486,6 +486,7 @@ struct Explanation {
     slackBytes @3 :UInt64;
     holeBytes @4 :UInt64;           # of the holes beside them, each counted once
     residentHoleBytes @5 :UInt64;
+    standardErrors @6 :SiteStats.HeapErrors;  # of estimates; absent if these figures are exact
   }
 
   struct HoleSize {
@@ -681,6 +682,14 @@ struct SiteStats {
     freedByOthers @7 :UInt64;    # its blocks that another thread freed
     movedBytes @8 :UInt64;       # that its resizes copied
     mappedBytes @9 :UInt64;      # by its calls beside malloc: mmap, mremap, brk
+    standardErrors @10 :SiteErrors;  # of estimates; absent if these figures are exact
+  }
+
+  struct SiteErrors {  # standard deviations
+    calls @0 :UInt64;
+    askedBytes @1 :UInt64;
+    peakBytes @2 :UInt64;
+    liveBytes @3 :UInt64;
   }
 
   struct Heap {
@@ -698,6 +707,14 @@ struct SiteStats {
     slackBytes @2 :UInt64;       # usable beyond that
     holeBytes @3 :UInt64;        # of the holes beside them; one between two sites counts for both
     residentHoleBytes @4 :UInt64;
+    standardErrors @5 :HeapErrors;  # of estimates; absent if these figures are exact
+  }
+
+  struct HeapErrors {  # standard deviations
+    blocks @0 :UInt64;
+    liveBytes @1 :UInt64;
+    holeBytes @2 :UInt64;
+    residentHoleBytes @3 :UInt64;
   }
 
   struct SiteLifetimes {

@@ -311,6 +311,12 @@ SiteBytes bytes_of(wire::SiteStats::SiteTotals::Reader totals) {
   return {totals.getPeakBytes(), totals.getLiveBytes(), totals.getAskedBytes()};
 }
 
+SiteBytes errors_of(wire::SiteStats::SiteTotals::Reader totals) {
+  if (!totals.hasStandardErrors()) return {};
+  const auto errors = totals.getStandardErrors();
+  return {errors.getPeakBytes(), errors.getLiveBytes(), errors.getAskedBytes()};
+}
+
 }  // namespace
 
 RunFigures figures_of(wire::Run::Reader run) {
@@ -333,12 +339,14 @@ base::Result<ReportFigures> read_figures(const std::string& path) {
 
 // Inside guard_kj, as report_figures.h requires of callers.
 SiteFigures figures_of(wire::TapeSites::Reader sites) {
-  SiteFigures figures{
-      .total = bytes_of(sites.getTotal()), .list = {}, .is_sampled = sites.hasSampling()};
+  SiteFigures figures{.total = bytes_of(sites.getTotal()),
+                      .list = {},
+                      .is_sampled = sites.hasSampling(),
+                      .total_errors = errors_of(sites.getTotal())};
   for (const auto site : sites.getList()) {
     figures.list.push_back({text_of(site.getSite()), text_of(site.getFunction()),
                             text_of(site.getFile()), site.getLine(), text_of(site.getModule()),
-                            bytes_of(site.getTotals())});
+                            bytes_of(site.getTotals()), errors_of(site.getTotals())});
   }
   return figures;
 }

@@ -21,12 +21,14 @@ struct CallSite {
   uint32_t line = 0;
   std::string module;
   SiteBytes bytes;
+  SiteBytes errors = {};  // standard errors of these; 0 where they are exact
 };
 
 struct SiteFigures {
   SiteBytes total;             // of all sites, including unlisted ones
   std::vector<CallSite> list;  // the greatest
   bool is_sampled = false;     // all of it is an estimate
+  SiteBytes total_errors = {};
 };
 
 }  // namespace heaptape::schema

@@ -31,6 +31,14 @@ TEST(BytesText, ShowsThreeDigitsAndTheUnit) {
 }
 
 // Of two that are as near: tests/browser/page_test.py has the same ones.
+TEST(EstimatedBytesText, HasTheErrorInTheUnitOfTheBytes) {
+  EXPECT_EQ(estimated_bytes_text(12'897'484, 838'861), "12.3 MiB +- 0.8");
+  EXPECT_EQ(estimated_bytes_text(12'897'484, 0), "12.3 MiB");
+  EXPECT_EQ(estimated_bytes_text(12'897'484, 1), "12.3 MiB +- 0.1");  // never none
+  EXPECT_EQ(estimated_bytes_text(1'536, 2'048), "1.50 KiB +- 2.00");
+  EXPECT_EQ(estimated_bytes_text(400, 1'234), "400 B +- 1,234");
+}
+
 TEST(BytesText, RoundsToTheEvenDigit) {
   EXPECT_EQ(bytes_text(1152), "1.12 KiB");
   EXPECT_EQ(bytes_text(1664), "1.62 KiB");

@@ -90,12 +90,12 @@ TEST_F(SiteStats, SayWhenTheyAreEstimates) {
   count(SampleWeight(400));
   EXPECT_EQ(
       text(30),
-      R"(site              bytes at peak   share  bytes at end  bytes requested  calls  temporaries  median lifetime  freed by another thread
-lex (lex.h:3)            1021 B   71.6%         569 B           1021 B      7            0          3 calls                        5
-read (app.cc:40)          404 B   28.4%         404 B            829 B     66            0      never freed                        0
-total                  1.39 KiB  100.0%         973 B         1.81 KiB     73            0                                         5
-whole tape                407 B                 307 B            467 B      5            1                                         1
-estimated from the stacks of 4 calls, chosen at random: one byte in 400 B; the whole-tape line is exact
+      R"(site                 bytes at peak   share  bytes at end   bytes requested     calls  temporaries  median lifetime  freed by another thread
+lex (lex.h:3)        1021 B +- 558   71.6%  569 B +- 391     1021 B +- 558    7 +- 4            0          3 calls                        5
+read (app.cc:40)      404 B +- 400   28.4%  404 B +- 400      829 B +- 565  66 +- 58            0      never freed                        0
+total             1.39 KiB +- 0.68  100.0%  973 B +- 559  1.81 KiB +- 0.78  73 +- 58            0                                         5
+whole tape                   407 B                 307 B             467 B         5            1                                         1
+estimated from the stacks of 4 calls, chosen at random: one byte in 400 B; +- is the standard error, and the whole-tape line is exact
 )");
 }
 
@@ -122,12 +122,13 @@ TEST_F(SiteStats, AreCsv) {
   const std::string text = csv();
   const std::string lex =
       "\nlex (lex.h:3),lex,/src/lex.h,3,/opt/app,512,2,400,400,2,300,1,0,1,2,3,50,0,";
-  EXPECT_NE(text.find(lex + ",,\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("\n(no stack),,,0,,0,1,10,0,0,0,0,1,0,1,0,0,0,,,\n"), std::string::npos);
+  EXPECT_NE(text.find(lex + ",,,0,0,0,0\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n(no stack),,,0,,0,1,10,0,0,0,0,1,0,1,0,0,0,,,,0,0,0,0\n"),
+            std::string::npos);
   give_heap();
-  EXPECT_NE(csv().find(lex + "10,1000,300\n"), std::string::npos) << csv();
+  EXPECT_NE(csv().find(lex + "10,1000,300,0,0,0,0\n"), std::string::npos) << csv();
   heap_->knows_slack = false;
-  EXPECT_NE(csv().find(lex + ",1000,300\n"), std::string::npos) << csv();
+  EXPECT_NE(csv().find(lex + ",1000,300,0,0,0,0\n"), std::string::npos) << csv();
 }
 
 // Programs name the code that they make as they like.
@@ -175,7 +176,7 @@ TEST_F(SiteStats, HaveNothingPinnedWhereResidentPagesAreNotKnown) {
   heap_->knows_pinned = false;
   EXPECT_NE(text(1).find("      -   10 B\n"), std::string::npos) << text(1);
   EXPECT_NE(text(1).find("\npinned bytes are unknown"), std::string::npos) << text(1);
-  EXPECT_NE(csv().find(",10,1000,\n"), std::string::npos) << csv();
+  EXPECT_NE(csv().find(",10,1000,,0,0,0,0\n"), std::string::npos) << csv();
   heap_->knows_slack = false;
   EXPECT_NE(text(1).find("\npinned bytes and slack are unknown"), std::string::npos) << text(1);
 }
