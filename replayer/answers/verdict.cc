@@ -252,6 +252,14 @@ std::string purge_action(const std::string& family) {
   return "use its own call or setting for this";
 }
 
+// How to learn who asked for the blocks that pin.
+std::string who_action(const Finding& finding) {
+  if (finding.pins.count == 0 || !finding.site.empty()) return "";
+  return ", `heaptape record --stacks dwarf,size=" +
+         std::to_string(std::max<uint64_t>(finding.pins.size_bytes, 1)) +
+         "` says who asks for them";
+}
+
 std::string try_action(const Finding& finding) {
   if (!finding.library.empty()) return "try it: LD_PRELOAD=" + finding.library;
   return "try " + (finding.family.empty() ? "it" : finding.family);
@@ -362,7 +370,8 @@ std::string action(const Verdict& verdict, const Finding& finding, const std::st
     case FindingKind::kHoles:
       return "allocate these before or apart from what is freed, or free them sooner; `heaptape "
              "holes " +
-             tape + " -a " + verdict.run + " --at " + verdict.moment + "` lists them";
+             tape + " -a " + verdict.run + " --at " + verdict.moment + "` lists them" +
+             who_action(finding);
     case FindingKind::kTrim:
       return "call it when the program is idle; `heaptape replay " + tape + " --do trim@" +
              verdict.moment + "` tries it";
