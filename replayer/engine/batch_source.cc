@@ -53,16 +53,22 @@ BatchSource::BatchSource(schema::TapeReader& tape, uint64_t events, const Replay
   if (beginning_ != nullptr) done_ = beginning_->event - beginning_->blocks.size();
 }
 
-// The next blocks of the keyframe, and with the first ones its sample.
+// The next blocks of the keyframe. Its sample stands before them, so that each finds the heap
+// there, and behind them, as on the tape: live blocks are not committed where the sample lacks
+// them.
 void BatchSource::read_beginning(size_t max_events) {
   const size_t left = beginning_->event - done_;
   const auto rest = std::span(beginning_->blocks).last(left);
   const auto next = rest.first(std::min(max_events, left));
   read_ = {};
   read_.events.assign(next.begin(), next.end());
-  if (left != beginning_->blocks.size() || !beginning_->sample) return;
-  read_.samples.push_back(*beginning_->sample);
-  read_.samples.back().event = done_;
+  if (!beginning_->sample) return;
+  const auto add_sample = [this](uint64_t event) {
+    read_.samples.push_back(*beginning_->sample);
+    read_.samples.back().event = event;
+  };
+  if (left == beginning_->blocks.size()) add_sample(done_);
+  if (left == next.size()) add_sample(beginning_->event);
 }
 
 Status BatchSource::read(ResolvedBatch& batch) {

@@ -72,14 +72,11 @@ Keyframe KeyframeTable::keyframe() const {
 }
 
 void KeyframeWriter::write() {
-  next_ += spacing_.calls;
+  next_ = table_.events() + spacing_.calls;
   writer_.flush();
   const uint64_t most_bytes = writer_.bytes() * spacing_.most_percent / 100;
   const uint64_t room = most_bytes - std::min(most_bytes, bytes_);
-  if (!table_.is_sampled() || table_.blocks() == 0 ||
-      table_.blocks() * kLeastBytesPerBlock > room) {
-    return;
-  }
+  if (table_.blocks() == 0 || table_.blocks() * kLeastBytesPerBlock > room) return;
   const uint64_t bytes = writer_.add_keyframe(columns_of(table_.keyframe()), room);
   if (bytes == 0) return;
   bytes_ += bytes;

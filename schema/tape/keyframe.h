@@ -22,7 +22,7 @@ struct Keyframe {
   std::vector<Event> blocks;
   std::vector<uint64_t> births;     // number of the call that made each, from 1
   std::vector<FrameNumber> stacks;  // of these calls, 0: none; empty: the tape has none
-  // The last one before, with malloc's part as it was known last.
+  // The one behind that call, with malloc's part as it was known last.
   std::optional<ProcessSample> sample;
 };
 
@@ -37,7 +37,6 @@ class KeyframeTable {
 
   uint64_t events() const { return events_; }
   size_t blocks() const { return live_.count(); }
-  bool is_sampled() const { return sample_.has_value(); }
   Keyframe keyframe() const;
 
  private:
@@ -52,8 +51,9 @@ struct KeyframeSpacing {
   uint64_t most_percent = 3;           // of the tape, all of them
 };
 
-// Puts keyframes onto a tape while it is written. Leaves out those that would take more than they
-// may, of a heap without blocks, and where no sample says which memory the heap has. One thread.
+// Puts keyframes onto a tape while it is written, each behind a sample of the process, which says
+// what memory the heap has there. Leaves out those that would take more than they may, and of a
+// heap without blocks. One thread.
 class KeyframeWriter {
  public:
   // `frames` are those of the tape so far, whenever something is noted. Both must outlive this.
@@ -61,12 +61,11 @@ class KeyframeWriter {
       : writer_(writer), frames_(frames), spacing_(spacing), next_(spacing.calls) {}
 
   // What was appended to the tape last.
-  void note(const Event& event, FrameNumber stack) {
-    table_.note(event, stack);
-    if (table_.events() >= next_) [[unlikely]]
-      write();
+  void note(const Event& event, FrameNumber stack) { table_.note(event, stack); }
+  void note(const ProcessSample& sample) {
+    table_.note(sample);
+    if (table_.events() >= next_) write();
   }
-  void note(const ProcessSample& sample) { table_.note(sample); }
 
  private:
   void write();

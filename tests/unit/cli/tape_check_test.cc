@@ -30,8 +30,8 @@ class TapeCheckTest : public testing::Test {
   void write(const Wanted& wanted) const {
     const auto tape = std::move(*TapeWriter::create(path_, tests::sample_header()));
     const schema::Stacks none;
-    schema::KeyframeWriter keyframes(*tape, none, {.calls = 1 << 19, .most_percent = 1000});
-    keyframes.note(schema::ProcessSample());
+    constexpr uint64_t kBetween = 1 << 19;
+    schema::KeyframeWriter keyframes(*tape, none, {.calls = kBetween, .most_percent = 1000});
     for (uint64_t i = 0; i < kCalls; ++i) {
       const uint64_t address = 0x10000 + 16 * (i / 2 % 1000);
       const auto thread = static_cast<uint32_t>(i / 100 % 3);
@@ -40,7 +40,10 @@ class TapeCheckTest : public testing::Test {
       if (i % 1000 == 999) event = tests::malloc_event(9, 0x1000000 + 16 * i, thread);
       tape->append(event);
       if (i + 1 == wanted.wrong_keyframe) event = tests::malloc_event(7, 0x500000, thread);
-      if (wanted.has_keyframes) keyframes.note(event, 0);
+      if (wanted.has_keyframes) {
+        keyframes.note(event, 0);
+        if ((i + 1) % kBetween == 0) keyframes.note(schema::ProcessSample());
+      }
       if (i % kPerChunk == 0) {
         tape->flush();
         if (i + 1 == wanted.thread_ends) tape->add_end(1);

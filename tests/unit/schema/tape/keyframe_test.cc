@@ -91,7 +91,7 @@ class KeyframeTest : public testing::Test {
       const FrameNumber stack = has_stacks ? stacks_[i] : 0;
       writer->append(events_[i], stack);
       keyframes.note(events_[i], stack);
-      if (i % 1000 == 10) {
+      if ((i + 1) % 1000 == 0) {
         ProcessSample sample{
             .event = i + 1, .time_ns = i, .resident_bytes = 4096 * i, .regions = {}};
         sample.regions.push_back({0x10000, 0x10000 + 4096 * i});
@@ -225,10 +225,10 @@ TEST_F(KeyframeTest, HaveTheLastSampleAndWhatMallocHadLast) {
   const auto& sample = (*keyframe)->sample;
   ASSERT_TRUE(sample);
   EXPECT_EQ(sample->event, 120'000u);
-  EXPECT_EQ(sample->resident_bytes, 4096u * 119'010);
-  EXPECT_EQ(sample->parts.malloc_bytes, std::optional<uint64_t>(59'010));
+  EXPECT_EQ(sample->resident_bytes, 4096u * 119'999);
+  EXPECT_EQ(sample->parts.malloc_bytes, std::optional<uint64_t>(59'999));
   EXPECT_EQ(sample->regions,
-            (std::vector<base::AddressRange>{{0x10000, 0x10000 + 4096 * 119'010}}));
+            (std::vector<base::AddressRange>{{0x10000, 0x10000 + 4096 * 119'999}}));
 }
 
 TEST_F(KeyframeTest, TakeSeveralChunksForManyBlocks) {
@@ -236,12 +236,12 @@ TEST_F(KeyframeTest, TakeSeveralChunksForManyBlocks) {
   const auto writer = std::move(*TapeWriter::create(path_, tests::sample_header()));
   const Stacks none;
   KeyframeWriter keyframes(*writer, none, {.calls = kBlocks, .most_percent = 1000});
-  keyframes.note(ProcessSample());
   for (uint64_t i = 0; i < kBlocks; ++i) {
     const Event event = tests::malloc_event(i + 1, 0x10000 + 16 * i);
     writer->append(event);
     keyframes.note(event, 0);
   }
+  keyframes.note(ProcessSample());
   const uint64_t end = writer->bytes();
   ASSERT_TRUE(writer->finish({}).ok());
   TapeReader tape = open();
@@ -266,11 +266,10 @@ TEST_F(KeyframeTest, TakeNoMoreOfTheTapeThanTheyMay) {
     const auto writer = std::move(*TapeWriter::create(path_, tests::sample_header()));
     const Stacks none;
     KeyframeWriter keyframes(*writer, none, {.calls = 5'000, .most_percent = percent});
-    keyframes.note(ProcessSample());
     for (const Event& event : events_) {
       writer->append(event);
       keyframes.note(event, 0);
-      if (writer->events() % 5'000 == 0) writer->flush();
+      if (writer->events() % 5'000 == 0) keyframes.note(ProcessSample());
     }
     EXPECT_TRUE(writer->finish({}).ok());
     return std::filesystem::file_size(path_);
@@ -342,6 +341,19 @@ TEST_F(KeyframeTest, OfWhichAPartIsMissingAreNotThere) {
   EXPECT_FALSE(keyframe->has_value());
 }
 
+TEST_F(KeyframeTest, StandBehindSamplesOfTheProcess) {
+  const auto writer = std::move(*TapeWriter::create(path_, tests::sample_header()));
+  const Stacks none;
+  KeyframeWriter keyframes(*writer, none, {.calls = 1'000, .most_percent = 1000});
+  for (size_t i = 1; i <= 5'000; ++i) {
+    writer->append(events_[i - 1]);
+    keyframes.note(events_[i - 1], 0);
+    if (i == 900 || i == 1'200 || i == 1'300 || i == 4'000) keyframes.note(ProcessSample());
+  }
+  ASSERT_TRUE(writer->finish({}).ok());
+  EXPECT_EQ(open().keyframes(), (std::vector<uint64_t>{1'200, 4'000}));
+}
+
 TEST_F(KeyframeTest, AreNotThereWithoutBlocksOrSamples) {
   const std::vector<Event> events = {tests::malloc_event(8, 0x1000), tests::free_event(0x1000)};
   for (const bool is_sampled : {false, true}) {
@@ -349,10 +361,10 @@ TEST_F(KeyframeTest, AreNotThereWithoutBlocksOrSamples) {
       const auto writer = std::move(*TapeWriter::create(path_, tests::sample_header()));
       const Stacks none;
       KeyframeWriter keyframes(*writer, none, {.calls = calls, .most_percent = 1000});
-      if (is_sampled) keyframes.note(ProcessSample());
       for (const Event& event : events) {
         writer->append(event);
         keyframes.note(event, 0);
+        if (is_sampled) keyframes.note(ProcessSample());
       }
       ASSERT_TRUE(writer->finish({}).ok());
       EXPECT_EQ(open().keyframes().size(), is_sampled && calls == 1 ? 1 : 0);
