@@ -372,7 +372,7 @@ class TraceWriter {
     dump.add_uint64(kDumpPid, pid_);
     dump.add_uint64(kDumpTimestamp, time_ns);
     dump.add_string(kHeapName, "libc.malloc");  // as viewers know it
-    const uint64_t every = std::max<uint64_t>(weight.every_bytes(), 1);
+    const uint64_t every = std::max<uint64_t>(weight.recording().every_bytes, 1);
     dump.add_uint64(kSamplingInterval, every);
     dump.add_uint64(kOriginalInterval, every);
   }

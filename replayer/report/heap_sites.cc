@@ -10,7 +10,7 @@
 namespace heaptape::replayer {
 namespace {
 
-// What a block has of the holes beside it: half of each that has another block, too.
+// A block's part of the holes beside it: half of each that has another block, too.
 struct HoleShare {
   double bytes = 0;
   double resident_bytes = 0;

