@@ -57,7 +57,7 @@ inline constexpr uint32_t kProgramBytes = 56;
 inline constexpr uint32_t kThreadNameBytes = 16;  // TASK_COMM_LEN
 inline constexpr uint32_t kMostStackFrames = 256;
 inline constexpr uint64_t kMostStackBytes = uint64_t{1} << 40;
-inline constexpr uint32_t kMostStackSizes = 8;
+inline constexpr uint32_t kMostStackSizes = schema::kMostSizeRanges;
 inline constexpr uint32_t kNotices = 256;
 inline constexpr uint32_t kNoticePathBytes = 240;
 

@@ -9,6 +9,7 @@
 #include "replayer/answers/pins.h"
 #include "replayer/report/explain_output.h"
 #include "replayer/report/heap_sites.h"
+#include "replayer/report/pin_callers.h"
 #include "replayer/report/run_fields.h"
 #include "replayer/report/site_fields.h"
 #include "replayer/report/state_fields.h"
@@ -60,6 +61,23 @@ void set_pins(wire::Explanation::PinGroup::Builder out, const PinGroup& group) {
   out.setHoleBytes(group.hole_bytes);
   out.setResidentHoleBytes(group.resident_hole_bytes);
   out.setPurgeableBytes(group.purgeable_bytes);
+}
+
+void set_callers(wire::Explanation::PinGroup::Builder out, const PinCallers& callers,
+                 const CallSites& calls) {
+  const Sites& sites = calls.sites();
+  if (callers.most.blocks != 0) out.setSite(sites.text(callers.most.site));
+  out.setSiteCount(callers.most.blocks);
+  if (!callers.is_sampled) return;
+  auto sampled = out.initSampled();
+  sampled.setStackCount(callers.with_stack);
+  sampled.setSampledOfSize(callers.sampled_like);
+  auto like = sampled.initCallers(static_cast<unsigned>(callers.like.size()));
+  for (unsigned i = 0; i < like.size(); ++i) {
+    like[i].setSite(sites.text(callers.like[i].site));
+    like[i].setCount(callers.like[i].blocks);
+  }
+  sampled.setRecordStacks(stacks_to_record({&callers, 1}, calls));
 }
 
 void set_hole_sizes(wire::Explanation::Builder out, const Account& account) {
@@ -156,13 +174,13 @@ void set_explanation(wire::Explanation::Builder out, const schema::TapeReader& t
   auto list = out.initLargestHoles(static_cast<unsigned>(largest.size()));
   for (unsigned i = 0; i < list.size(); ++i) set_hole(list[i], picture, largest[i], calls);
   const std::vector<PinGroup> groups = rank_pins(picture, holes, options.top);
+  std::vector<PinCallers> callers;
+  if (calls != nullptr) callers = pin_callers(picture, groups, *calls);
   auto pins = out.initPins(static_cast<unsigned>(groups.size()));
   for (unsigned i = 0; i < pins.size(); ++i) {
     set_pins(pins[i], groups[i]);
     if (calls == nullptr) continue;
-    const SiteOfGroup site = site_of_group(picture, groups[i], *calls);
-    pins[i].setSite(calls->sites().text(site.site));
-    pins[i].setSiteCount(site.blocks);
+    set_callers(pins[i], callers[i], *calls);
   }
   if (calls == nullptr) return;
   std::vector<HeapSite> sites = heap_sites(picture, holes, *calls);

@@ -9,6 +9,7 @@
 #include "replayer/answers/holes.h"
 #include "replayer/answers/pins.h"
 #include "replayer/report/heap_sites.h"
+#include "replayer/report/pin_callers.h"
 #include "replayer/text/metric_text.h"
 #include "replayer/text/text_table.h"
 
@@ -146,14 +147,11 @@ std::string remedies_text(const Explanation& explanation) {
   return aligned(rows);
 }
 
-// "for parse (parser.cc:12)", and the number of blocks unless it is all of them.
-std::string group_site_text(const HeapPicture& picture, const PinGroup& group,
-                            const CallSites& calls) {
-  const SiteOfGroup site = site_of_group(picture, group, calls);
-  if (site.blocks == 0) return std::string("for ") + kNotSampled;
-  std::string text = "for " + calls.sites().short_text(site.site);
-  if (site.blocks != group.count) text += ", " + grouped(site.blocks) + " of them";
-  return text;
+// Below the table of pins: which stacks to record.
+std::string record_again_text(std::span<const PinCallers> callers, const CallSites& calls) {
+  const std::string stacks = stacks_to_record(callers, calls);
+  if (stacks.empty()) return "";
+  return "  to know who asked for those without a stack: heaptape record --stacks " + stacks + "\n";
 }
 
 std::string pins_text(const HeapPicture& picture, const std::vector<Hole>& holes, size_t top,
@@ -162,13 +160,19 @@ std::string pins_text(const HeapPicture& picture, const std::vector<Hole>& holes
   if (groups.empty()) return "no holes\n";
   std::vector<TableRow> rows{{"which blocks stand beside holes", "of bytes", "thread", "born from",
                               "to", "resident in holes", "in holes"}};
-  for (const PinGroup& group : groups) {
+  std::vector<PinCallers> callers;
+  if (calls != nullptr) callers = pin_callers(picture, groups, *calls);
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const PinGroup& group = groups[i];
     rows.push_back({"  " + base::counted(group.count, "block"), grouped(group.size_bytes),
                     std::to_string(group.thread), call(group.first_birth), call(group.last_birth),
                     resident_text(group.resident_hole_bytes), bytes_text(group.hole_bytes)});
-    if (calls != nullptr) rows.push_back({"    " + group_site_text(picture, group, *calls)});
+    if (calls == nullptr) continue;
+    rows.push_back({"    " + most_text(callers[i], group, calls->sites())});
+    const std::string like = like_text(callers[i], group, calls->sites());
+    if (!like.empty()) rows.push_back({"    " + like});
   }
-  return aligned(rows);
+  return aligned(rows) + (calls == nullptr ? "" : record_again_text(callers, *calls));
 }
 
 std::string sites_text(const HeapPicture& picture, const std::vector<Hole>& holes, size_t top,
@@ -188,6 +192,7 @@ std::string sites_text(const HeapPicture& picture, const std::vector<Hole>& hole
                     resident_text(site.resident_hole_bytes, errors.resident_hole_bytes),
                     base::estimated_bytes_text(site.hole_bytes, errors.hole_bytes)});
   }
+  if (rows.size() == 1) return "";  // no stack of a live block was sampled
   const char* const counted =
       calls->is_sampled()
           ? "  (+- is the standard error; a hole between two blocks counts half for each)\n"
@@ -204,7 +209,9 @@ std::string pin_cell(const HeapGrowth& growth) {
 std::string growth_sites_text(const HeapGrowth& growth, const CallSites& calls) {
   std::string text = "for " + calls.short_text(growth.event);
   if (growth.pin && growth.short_bytes() != 0) {
-    text += "; pinned by a block of " + calls.short_text(growth.pin->birth);
+    const bool is_sampled = calls.weight_of(growth.pin->birth) != 0;
+    text += is_sampled ? "; pinned by a block of " + calls.short_text(growth.pin->birth)
+                       : "; no stack sampled of the block that pins";
   }
   return text;
 }
@@ -241,7 +248,9 @@ std::string block_text(const HeapPicture& picture, size_t index, bool is_unseen,
                      grouped(block.requested_bytes).c_str(),
                      static_cast<unsigned long long>(block.address), call(block.birth).c_str(),
                      grouped(picture.at - block.birth).c_str(), block.thread) +
-         (calls == nullptr ? "" : ", in " + calls->short_text(block.birth));
+         (calls == nullptr                     ? ""
+          : calls->weight_of(block.birth) == 0 ? ", no stack sampled"
+                                               : ", in " + calls->short_text(block.birth));
 }
 
 std::string hole_text(const HeapPicture& picture, const Hole& hole, const CallSites* calls,

@@ -152,17 +152,22 @@ HeapOfSites heap_of_sites(const schema::TapeHeader& tape, const Explanation& exp
 // If several have as many, picks the first on the tape.
 SiteOfGroup site_of_group(const HeapPicture& picture, const PinGroup& group,
                           const CallSites& calls) {
-  std::map<uint32_t, double> blocks;  // by site
+  struct Sum {
+    double weight = 0;
+    uint64_t blocks = 0;
+  };
+  std::map<uint32_t, Sum> sums;  // by site
   for (const size_t block : group.blocks) {
     const uint64_t call = picture.blocks[block].birth;
-    blocks[calls.of_call(call)] += calls.weight_of(call);
+    if (calls.weight_of(call) == 0) continue;
+    Sum& sum = sums[calls.of_call(call)];
+    sum.weight += calls.weight_of(call);
+    ++sum.blocks;
   }
   const auto most =
-      std::ranges::max_element(blocks, {}, [](const auto& of_site) { return of_site.second; });
-  if (most == blocks.end() || most->second == 0) return {};
-  // An estimate may exceed the number of blocks.
-  return {most->first,
-          std::min<uint64_t>(std::llround(std::min(most->second, 1e18)), group.blocks.size())};
+      std::ranges::max_element(sums, {}, [](const auto& of_site) { return of_site.second.weight; });
+  if (most == sums.end()) return {};
+  return {most->first, most->second.blocks};
 }
 
 std::vector<uint64_t> calls_to_name(const HeapPicture& picture,

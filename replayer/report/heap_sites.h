@@ -61,7 +61,8 @@ struct HeapOfSites {
 HeapOfSites heap_of_sites(const schema::TapeHeader& tape, const Explanation& explanation,
                           const CallSites& calls);
 
-// The site that asked for most blocks of a group, and its number of blocks.
+// The site that asked for most blocks of a group, and its number of blocks: of those whose stacks
+// are on the tape.
 struct SiteOfGroup {
   uint32_t site = Sites::kNone;
   uint64_t blocks = 0;

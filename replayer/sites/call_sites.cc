@@ -16,6 +16,11 @@ uint32_t CallSites::of_call(uint64_t call) const {
   return found == nullptr || found->weight == 0 ? Sites::kNone : sites_->of_stack(found->stack);
 }
 
+uint64_t CallSites::asked_by(uint64_t call) const {
+  const CallStacks::Found* const found = stacks_.find(call);
+  return found == nullptr ? 0 : found->asked;
+}
+
 double CallSites::weight_of(uint64_t call) const {
   if (!is_sampled()) return 1;
   const CallStacks::Found* const found = stacks_.find(call);

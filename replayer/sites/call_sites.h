@@ -28,7 +28,10 @@ class CallSites {
   uint32_t of_call(uint64_t call) const;
   // How many calls it stands for; 0 if its stack was not sampled.
   double weight_of(uint64_t call) const;
+  // The size that the call requested; 0 if that was not looked up, as where all have stacks.
+  uint64_t asked_by(uint64_t call) const;
   bool is_sampled() const { return stacks_.is_sampled(); }
+  const schema::StackRecording& recording() const { return stacks_.recording(); }
   // Sites::text(), or kNotSampled.
   std::string text(uint64_t call) const {
     return weight_of(call) == 0 ? kNotSampled : sites_->text(of_call(call));

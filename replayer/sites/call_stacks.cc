@@ -39,7 +39,7 @@ base::Result<bool> has_stacks(schema::TapeReader& tape) {
 base::Result<CallStacks> CallStacks::read(schema::TapeReader& tape, std::vector<uint64_t> calls,
                                           const schema::Keyframe* keyframe) {
   const SampleWeight weight(tape.header().stacks);
-  CallStacks stacks(weight.is_sampled());
+  CallStacks stacks(tape.header().stacks);
   std::ranges::sort(calls);
   calls.erase(std::unique(calls.begin(), calls.end()), calls.end());
   stacks.found_.resize(calls.size());
@@ -64,8 +64,9 @@ base::Result<CallStacks> CallStacks::read(schema::TapeReader& tape, std::vector<
     }
     if (index < batch.first_event || index - batch.first_event >= batch.stacks.size()) continue;
     const schema::FrameNumber stack = batch.stacks[index - batch.first_event];
-    if (weight.is_sampled() && stack == 0) continue;
-    stacks.found_[i] = {stack, weight.of(batch.events[index - batch.first_event].size)};
+    const uint64_t asked = batch.events[index - batch.first_event].size;
+    const bool is_chosen = !weight.is_sampled() || stack != 0;
+    stacks.found_[i] = {stack, is_chosen ? weight.of(asked) : 0, asked};
   }
   stacks.calls_ = std::move(calls);
   return stacks;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -18,7 +19,8 @@ class CallStacks {
   // The result for a call.
   struct Found {
     schema::FrameNumber stack = 0;
-    double weight = 0;  // calls that it stands for; 0 if its stack was not sampled
+    double weight = 0;   // calls that it stands for; 0 if its stack was not sampled
+    uint64_t asked = 0;  // the size that the call requested; only where stacks were sampled
   };
 
   // Reads only the parts of the tape that hold the calls; `calls` are numbers from 1, in any order,
@@ -27,14 +29,15 @@ class CallStacks {
   static base::Result<CallStacks> read(schema::TapeReader& tape, std::vector<uint64_t> calls,
                                        const schema::Keyframe* keyframe = nullptr);
 
-  bool is_sampled() const { return is_sampled_; }
+  const schema::StackRecording& recording() const { return recording_; }
+  bool is_sampled() const { return recording_.is_partial(); }
   // Null for a call that the tape lacks or that was not asked for.
   const Found* find(uint64_t call) const;
 
  private:
-  explicit CallStacks(bool is_sampled) : is_sampled_(is_sampled) {}
+  explicit CallStacks(schema::StackRecording recording) : recording_(std::move(recording)) {}
 
-  bool is_sampled_;
+  schema::StackRecording recording_;
   std::vector<uint64_t> calls_;  // ascending
   std::vector<Found> found_;     // for each of them
 };

@@ -524,8 +524,21 @@ struct Explanation {
     holeBytes @5 :UInt64;       # of the holes beside them
     residentHoleBytes @6 :UInt64;
     purgeableBytes @7 :UInt64;
-    site @8 :Text;              # the site of most of the blocks; only for a tape with stacks
-    siteCount @9 :UInt64;       # for how many of them
+    site @8 :Text;              # the site of most of the blocks; absent if none has a stack
+    siteCount @9 :UInt64;       # for how many of them, of those whose stacks are on the tape
+    sampled @10 :SampledPins;   # only if some of their calls were not chosen to have a stack
+  }
+
+  struct SampledPins {
+    stackCount @0 :UInt64;      # so many of the blocks have their stacks on the tape
+    sampledOfSize @1 :UInt64;   # as have so many live blocks of that size, beside holes or not
+    callers @2 :List(Caller);   # most of these by site, the most first
+    recordStacks @3 :Text;      # `heaptape record --stacks` with this value records the stacks of all
+
+    struct Caller {
+      site @0 :Text;
+      count @1 :UInt64;
+    }
   }
 }
 

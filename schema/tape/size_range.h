@@ -13,4 +13,7 @@ struct SizeRange {
   bool operator==(const SizeRange&) const = default;
 };
 
+// How many ranges a recorder takes.
+inline constexpr uint32_t kMostSizeRanges = 8;
+
 }  // namespace heaptape::schema

@@ -13,6 +13,7 @@
 #include "replayer/report/html/page.h"
 #include "replayer/report/html/page_data.h"
 #include "replayer/report/html/where_text.h"
+#include "replayer/report/pin_callers.h"
 #include "replayer/text/metric_text.h"
 
 namespace heaptape::replayer {
@@ -57,9 +58,13 @@ std::string pins_sentence(const HeapPicture& picture, const Account& account,
                      grouped(group.size_bytes) + " bytes, born from #" +
                      grouped(group.first_birth) + " to #" + grouped(group.last_birth);
   if (calls == nullptr) return text + ".";
-  const SiteOfGroup site = site_of_group(picture, group, *calls);
-  if (site.blocks == 0) return text + ".";
-  return text + ", most for " + calls->sites().short_text(site.site) + ".";
+  const std::vector<PinCallers> callers = pin_callers(picture, groups, *calls);
+  const PinCallers& who = callers.front();
+  if (!who.is_sampled && who.most.blocks == 0) return text + ".";
+  if (!who.is_sampled) return text + ", most for " + calls->sites().short_text(who.most.site) + ".";
+  text += ", " + most_text(who, group, calls->sites());
+  const std::string like = like_text(who, group, calls->sites());
+  return text + (like.empty() ? "." : "; " + like + ".");
 }
 
 base::Result<std::string> explain_page(const schema::TapeReader& tape,

@@ -102,6 +102,17 @@
                    table("The largest holes", ["at", "bytes", "resident", "before it", "after it", "pinned by the one", "without that"], rows));
   }
 
+  // The sites of the blocks of a group of pins; empty if the tape has no stacks.
+  function callers(group) {
+    const sampled = group.sampled;
+    if (!sampled) return group.site ? group.site + (group.siteCount === group.count ? "" : ", " + grouped(group.siteCount) + " of them") : "";
+    const own = group.site ? `${group.site}, ${grouped(group.siteCount)} of the ${heaptape.counted(sampled.stackCount, "block")} sampled` : "no stack sampled";
+    const like = (sampled.callers || []).map((caller) => `${grouped(caller.count)} by ${caller.site}`).join(", ");
+    const others = Number(sampled.sampledOfSize) > Number(sampled.stackCount) ?
+      `; of ${heaptape.counted(sampled.sampledOfSize, "sampled block")} of ${grouped(group.requestedBytes)} bytes: ${like}` : "";
+    return `${own}${others}; to know, heaptape record --stacks ${sampled.recordStacks}`;
+  }
+
   function pins({explanation}) {
     const all = explanation.pins || [];
     if (all.length === 0) return null;
@@ -109,9 +120,10 @@
       const path = `pins.${i}.`;
       const row = [heaptape.counted(group.count, "block"), figure(explanation, path + "requestedBytes", "count"), "t" + group.thread, call(group.firstBirth), call(group.lastBirth),
                    ofPages(explanation, path + "residentHoleBytes"), figure(explanation, path + "holeBytes", "bytes")];
-      return group.site ? [...row, group.site + (group.siteCount === group.count ? "" : ", " + grouped(group.siteCount) + " of them")] : row;
+      const who = callers(group);
+      return who ? [...row, who] : row;
     });
-    const who = all.some((group) => group.site) ? ["requested by"] : [];
+    const who = all.some((group) => callers(group)) ? ["requested by"] : [];
     return section("pins", "Which blocks stand beside holes", element("p", {class: "note", text: "Blocks of one size, one thread and one stretch of the run. A hole between blocks of two groups counts for both."}),
                    table("Pins", ["", "of bytes", "thread", "born from", "to", "resident in holes", "in holes", ...who], rows));
   }
@@ -120,12 +132,15 @@
     const {explanation} = data;
     const rows = (explanation.sites || []).map((site, i) => {
       const path = `sites.${i}.`;
-      return [site.site, figure(explanation, path + "blocks", "count"), ...["liveBytes", "slackBytes"].map((metric) => figure(explanation, path + metric, "bytes")),
-              ofPages(explanation, path + "residentHoleBytes"), figure(explanation, path + "holeBytes", "bytes")];
+      const errors = site.standardErrors;
+      const row = [site.site, figure(explanation, path + "blocks", "count"), ...["liveBytes", "slackBytes"].map((metric) => figure(explanation, path + metric, "bytes")),
+                   ofPages(explanation, path + "residentHoleBytes"), figure(explanation, path + "holeBytes", "bytes")];
+      if (!data.isEstimated) return row;
+      return [...row, errors ? "\u00b1 " + heaptape.bytes(errors.liveBytes) : "", errors && knowsPages(explanation) ? "\u00b1 " + heaptape.bytes(errors.residentHoleBytes) : ""];
     });
     if (rows.length === 0) return null;
     return section("sites", "Call sites of the blocks" + (data.isEstimated ? " (estimated)" : ""), element("p", {class: "note", text: "A hole between blocks of two sites counts for both."}),
-                   table("Sites", ["", "blocks", "live, as requested", "slack", "resident in holes", "in holes"], rows));
+                   table("Sites", ["", "blocks", "live, as requested", "slack", "resident in holes", "in holes", ...(data.isEstimated ? ["error of live", "error of resident in holes"] : [])], rows));
   }
 
   function growths({explanation}) {

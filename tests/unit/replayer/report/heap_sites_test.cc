@@ -108,7 +108,7 @@ TEST_F(HeapSites, AskedForMostOfAGroupAsFarAsASampleSays) {
   of({});
   const SiteOfGroup site = site_of({0, 1});
   EXPECT_EQ(sites_->text(site.site), "read (app.cc:40)");  // 50 bytes stand for more calls than 100
-  EXPECT_EQ(site.blocks, 2u);                              // there are no more
+  EXPECT_EQ(site.blocks, 1u);
   explanation_.run.picture->blocks[1].birth = 6;
   of({});
   EXPECT_EQ(sites_->text(site_of({0, 1}).site), "lex (lex.h:3)");
