@@ -292,16 +292,21 @@ TEST_F(Intervals, CountTheirOwnTimeAndBytes) {
   EXPECT_EQ(recording.wait().status, kStatusOfBusy);
 }
 
+// Each ends well below the bound, because calls that are not compressed yet count as if they could
+// not be. All of them together have more.
 TEST_F(Intervals, HaveEachTheirSize) {
-  const CommandLine line{.words = record_words(busy(), {"--max-size", "200KiB"})};
+  constexpr int kIntervals = 20;
+  const CommandLine line{.words = record_words(busy(), {"--max-size", "1MiB"})};
   Command recording(line);
-  for (int number = 1; number <= 2; ++number) {
-    ASSERT_TRUE(wait_until([&] { return fs::exists(interval(number)); }));
-    ASSERT_TRUE(wait_until([&] { return ask("start").status == 0; }));
+  for (int number = 1; number < kIntervals; ++number) {
+    const std::string next = interval(number + 1);
+    ASSERT_TRUE(wait_until([&] {
+      return (ask("start").status == 0 && fs::exists(interval(number))) || fs::exists(next);
+    }));
   }
   tell();
   EXPECT_EQ(recording.wait().status, kStatusOfBusy);
-  EXPECT_GE(fs::file_size(interval(2)), 150'000u) << "what the first took does not count";
+  EXPECT_GE(fs::file_size(interval(kIntervals - 1)), fs::file_size(interval(1)) / 8);
 }
 
 TEST_F(Intervals, KeepTheirLastCalls) {

@@ -95,6 +95,13 @@ FACTS = {
 OF_OTHER_TAPES = {
     "Account.untouchedBytes",
     "Accounting.refused",
+    "Explanation.PinGroup.sampled",
+    "Explanation.SampledPins.Caller.count",
+    "Explanation.SampledPins.Caller.site",
+    "Explanation.SampledPins.callers",
+    "Explanation.SampledPins.recordStacks",
+    "Explanation.SampledPins.sampledOfSize",
+    "Explanation.SampledPins.stackCount",
     "Failure.event",
     "Failure.text",
     "Growth.worstExponent",
@@ -104,6 +111,7 @@ OF_OTHER_TAPES = {
     "Run.failure",
     "SiteStats.Heap.pinnedUnknown",
     "SiteStats.Heap.slackUnknown",
+    "SiteStats.Sampling.sizes",
     "StackTree.mergedNodes",
     "TapeFacts.inheritedBlocks",
     "TapeFacts.inheritedProblem",
@@ -305,10 +313,15 @@ class ReadBack(unittest.TestCase):
                     "offset": site["offset"],
                     "blocks": site["lifetimes"]["blocks"],
                 }
+                errors = figures.pop("standardErrors", {})
+                for name in ("calls", "askedBytes", "peakBytes", "liveBytes"):
+                    self.assertEqual(number(row[name + "Error"]), errors.get(name, 0), name)
                 figures["medianLifetime"] = site["lifetimes"]["median"] if site["lifetimes"]["hasMedian"] else None
                 figures |= {name: site["heap"][name] for name in ("slackBytes", "holeBytes", "residentHoleBytes")}
                 self.assertEqual({name: number(text) for name, text in row.items() if name in figures}, figures)
             for name, total in stats["total"].items():
+                if name == "standardErrors":
+                    continue
                 self.assertEqual(sum(site["totals"][name] for site in stats["sites"]), total, name)
 
     def sites(self, tape):

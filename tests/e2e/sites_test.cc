@@ -81,9 +81,9 @@ TEST_F(SiteStatsCommand, HasAllAsJson) {
 TEST_F(SiteStatsCommand, WritesSitesAsCsv) {
   const std::string csv = dir_.file("a.csv");
   expect({"--csv", csv}, "site ");
-  EXPECT_NE(
-      tests::read_bytes(csv).find("\napp+0x400,,,0,/opt/app,1024,2,57,7,1,7,1,0,0,1,,0,0,29,0,0\n"),
-      std::string::npos);
+  EXPECT_NE(tests::read_bytes(csv).find(
+                "\napp+0x400,,,0,/opt/app,1024,2,57,7,1,7,1,0,0,1,,0,0,29,0,0,0,0,0,0\n"),
+            std::string::npos);
 }
 
 TEST_F(SiteStatsCommand, SaysHowToRecordStacks) {
