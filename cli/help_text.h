@@ -1,4 +1,4 @@
-// The layout of --help.
+// The layout of --help and of other text in paragraphs.
 #pragma once
 
 #include <cstddef>

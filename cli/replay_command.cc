@@ -27,7 +27,7 @@
 #include "replayer/report/pinned_stacks.h"
 #include "replayer/report/report_builder.h"
 #include "replayer/report/run_table.h"
-#include "replayer/report/run_verdict.h"
+#include "replayer/report/verdict_text.h"
 #include "schema/tape/tape_reader.h"
 
 namespace heaptape::cli {
@@ -94,23 +94,6 @@ Status check_outputs(const ReplayCommandOptions& options,
   HEAPTAPE_RETURN_IF_ERROR(check_logs(options, specs));
   for (const auto& [name, path] : outputs) HEAPTAPE_RETURN_IF_ERROR(check_writable(path));
   return {};
-}
-
-std::string losses_line(const schema::TapeReader& tape) {
-  const auto summary = tape.summary().value_or(schema::TapeSummary());
-  const schema::TapeLosses& losses = summary.losses;
-  std::string text =
-      "losses: " + base::counted(losses.lost_events, "call") + " lost while recording";
-  if (losses.unrepaired_inversions != 0) {
-    text += ", " + base::counted(losses.unrepaired_inversions, "block") + " handed out while alive";
-  }
-  if (losses.lost_ranges != 0) {
-    text += ", " + base::grouped(losses.lost_ranges) +
-            (losses.lost_ranges == 1 ? " damaged stretch" : " damaged stretches");
-  }
-  const std::string inner = schema::inner_calls_text(summary.inner_allocators);
-  if (!inner.empty()) text += "; not seen: " + inner;
-  return text + "\n";
 }
 
 // Writes the allocators' output beside the report. Removes logs of an earlier replay.

@@ -74,4 +74,21 @@ std::string first_damage_text(const schema::TapeReader& tape) {
          first.reason;
 }
 
+std::string losses_line(const schema::TapeReader& tape) {
+  const auto summary = tape.summary().value_or(schema::TapeSummary());
+  const schema::TapeLosses& losses = summary.losses;
+  std::string text =
+      "losses: " + base::counted(losses.lost_events, "call") + " lost while recording";
+  if (losses.unrepaired_inversions != 0) {
+    text += ", " + base::counted(losses.unrepaired_inversions, "block") + " handed out while alive";
+  }
+  if (losses.lost_ranges != 0) {
+    text += ", " + base::grouped(losses.lost_ranges) +
+            (losses.lost_ranges == 1 ? " damaged stretch" : " damaged stretches");
+  }
+  const std::string inner = schema::inner_calls_text(summary.inner_allocators);
+  if (!inner.empty()) text += "; not seen: " + inner;
+  return text + "\n";
+}
+
 }  // namespace heaptape::cli

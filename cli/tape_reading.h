@@ -40,4 +40,7 @@ std::string unseen_frees_text(const schema::TapeSummary& summary);
 // "'run.tape' is damaged at byte 4096: REASON", for the first damage, which must exist.
 std::string first_damage_text(const schema::TapeReader& tape);
 
+// Calls that are not on the tape, in a line: "losses: 0 calls lost while recording".
+std::string losses_line(const schema::TapeReader& tape);
+
 }  // namespace heaptape::cli

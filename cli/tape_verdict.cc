@@ -16,6 +16,7 @@
 #include "replayer/engine/tape_moments.h"
 #include "replayer/report/report_builder.h"
 #include "replayer/report/run_verdict.h"
+#include "replayer/report/verdict_text.h"
 #include "replayer/sites/call_sites.h"
 
 namespace heaptape::cli {
@@ -115,8 +116,8 @@ Result<int> explain_verdict(const ExplainCommandOptions& options, Console& conso
   if (options.format == Format::kJson) {
     console.out() << report.verdict_json;
   } else {
-    console.print_text(wrap_help(replayer::verdict_text(report.verdict, report.figures.tape_path),
-                                 console.table_width()));
+    const std::string text = replayer::verdict_text(report.verdict, report.figures.tape_path);
+    console.print_text(wrap_help(text, console.table_width()) + losses_line(tape));
   }
   return tell_failures(runs, console);
 }

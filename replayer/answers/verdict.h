@@ -1,8 +1,9 @@
-// The verdict on a replay, and what to do: ranked findings about one run at one moment.
-// docs/metrics.md, "The verdict".
+// The verdict on a replay: ranked findings about one run at one moment. docs/metrics.md, "The
+// verdict". Their sentences are in replayer/report/verdict_text.h.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,27 +21,27 @@ enum class RunRole : uint8_t {
   kCandidate,  // another allocator, or other settings
 };
 
+// How an allocator is called, and how it can be tried.
+struct Allocator {
+  std::string label = "";
+  std::string spec = "";      // for -a
+  std::string family = "";    // "glibc"; empty if unknown
+  std::string library = "";   // a file for LD_PRELOAD; empty if there is none
+  std::string settings = "";  // NAME=VALUE, separated by blanks, or those of a model
+};
+
 struct JudgedState {
   std::string moment;  // "peak", "plateau", "exit"
   uint64_t at = 0;     // after so many calls
   Account account;
-  std::span<const PinnedBy> pins = {};  // as rank_culprits() does
-};
-
-// The uncertainty of predicted resident bytes: a share of them, and bytes.
-struct PredictionError {
-  double share = 0;
-  uint64_t bytes = 0;
-
-  uint64_t of(uint64_t resident_bytes) const;
+  std::optional<PinnedBy> pins = {};  // rank_culprits(), the first
+  // The resident bytes that a prediction may be wrong by; 0 if they are none.
+  uint64_t error_bytes = 0;
 };
 
 struct JudgedRun {
-  std::string label;
-  std::string family;   // "glibc"; empty if unknown
-  std::string library;  // a file for LD_PRELOAD; empty if there is none
+  Allocator allocator;
   RunRole role = RunRole::kCandidate;
-  PredictionError error = {};
   std::vector<JudgedState> states = {};
 };
 
@@ -58,55 +59,54 @@ enum class FindingKind : uint8_t {
   kTrim,       // malloc_trim(0) would give it back
   kPurge,      // the same for the call of another allocator
   kAllocator,  // another allocator would hold so much less
-  kPurged,     // the same once that has given back what it can
-  kSlack,      // what blocks have beyond the request
+  kPurged,     // the same if both gave back all that they can
+  kSlack,      // usable bytes of blocks beyond those requested
   kCaches,     // kept ready for reuse
   kMetadata,   // the allocator's own
   kUnseen,     // from before the recording
   kLive,       // most is live
-  kNothing,    // nothing of the above would give back more than the prediction's error
-  kNoBetter,   // the same for other allocators alone
+  kNothing,    // there is no other finding, and no better allocator
+  kNoBetter,   // there is no better allocator
 };
 
 struct Finding {
   FindingKind kind = FindingKind::kNothing;
-  uint64_t bytes = 0;        // resident, that it is about
-  uint64_t error_bytes = 0;  // of `bytes`, for predictions
-  PinnedBy pins = {};        // of kHoles; no blocks: not known
-  std::string site = "";     // that asked for most of these blocks, or live bytes; empty: not known
-  double site_share = 0;     // of the live bytes
-  std::string allocator = "";    // of kAllocator and kPurged, its label; of others, "a, b, c"
-  std::string family = "";       // its family, if that is known
-  std::string library = "";      // its file, likewise
-  uint64_t allocator_bytes = 0;  // resident there
-  uint64_t purged_bytes = 0;     // once it has given back what it can
+  uint64_t bytes = 0;                       // resident, that it is about
+  uint64_t error_bytes = 0;                 // of kAllocator and kPurged: of their prediction
+  std::optional<PinnedBy> pins = {};        // of kHoles, if known
+  std::string site = "";                    // that asked for most of these, or of what is live
+  double site_share = 0;                    // of them
+  std::optional<Allocator> allocator = {};  // of kAllocator and kPurged
+  uint64_t allocator_bytes = 0;             // resident there
+  uint64_t purged_bytes = 0;                // once it has given back all that it can
+  std::vector<std::string> compared = {};   // of kNothing and kNoBetter: labels of the others
   BesideMalloc beside = {};
 };
 
 struct Verdict {
-  std::string run = "";  // label; empty: no run with memory of its own finished
-  std::string family = "";
+  Allocator run = {};  // without a label: no run with memory of its own finished
   RunRole role = RunRole::kCandidate;
   std::string moment = "";
-  uint64_t held_bytes = 0;  // resident in the heap
-  uint64_t live_bytes = 0;  // requested
+  uint64_t held_bytes = 0;       // resident in the heap
+  uint64_t live_bytes = 0;       // of these: requested, and touched as far as known
+  uint64_t untouched_bytes = 0;  // live, not resident
+  bool began_late = false;       // blocks from before the recording are not counted as live
+  bool can_be_recorded = false;  // the tape is of a program, not imported
   std::vector<Finding> findings = {};
+
+  // At least seven tenths are live, and no other allocator would hold less.
+  bool has_little_to_gain() const;
 };
+
+// Whether allocators are compared: not where their resident bytes say nothing.
+enum class Compare : bool { kNo, kYes };
 
 // About the run that is nearest to the recorded one, at the moment at which it holds most beyond
 // live bytes. Findings with less than a twentieth of what it holds, or 64 KiB, are not worth a
-// sentence; an allocator is better if it holds less by more than either prediction may be wrong.
-// First what is beside malloc, then what gives memory back or keeps it, most bytes first; but holes
-// come before what gives back less than twice as much, because they are the cause.
-Verdict judge(const BesideMalloc& beside, std::span<const JudgedRun> runs);
-
-// Sentences, without a line end. ASCII but for names. `tape` is the file to name in commands.
-std::string headline(const Verdict& verdict);
-std::string evidence(const Verdict& verdict, const Finding& finding);
-// In commands of reports and pages, which outlive the tape's path.
-inline constexpr const char* kSomeTape = "TAPE";
-// A clause on what to do; may be empty.
-std::string action(const Verdict& verdict, const Finding& finding, const std::string& tape);
+// sentence; an allocator is better if it holds so much less, and by more than either prediction may
+// be wrong. Memory beside malloc comes first, then what gives memory back or keeps it, most bytes
+// first; but holes rank as if they had twice as many, because they are the cause.
+Verdict judge(const BesideMalloc& beside, std::span<const JudgedRun> runs, Compare compare);
 
 // "besideMalloc"; the name in reports.
 const char* kind_name(FindingKind kind);

@@ -74,21 +74,6 @@ bool time_stands_still(const BackendSpec& spec, const RunFacts& run, const TapeF
   return by_tape && !tape.has_times();
 }
 
-// Free pages are purged as they are freed, and time has no part in it.
-bool purges_at_once(const BackendSpec& spec) {
-  constexpr std::string_view kName = "dirty_decay_ms";
-  std::vector<std::string> texts = spec.environment;
-  texts.push_back(spec.text);
-  return std::ranges::any_of(texts, [kName](std::string_view text) {
-    const size_t at = text.find(kName);
-    if (at == text.npos) return false;
-    const std::string_view value = text.substr(at + kName.size());  // ":0,...", "=0", or nothing
-    const bool is_zero = value.size() > 1 && value[1] == '0';
-    return is_zero &&
-           (value.size() == 2 || std::isdigit(static_cast<unsigned char>(value[2])) == 0);
-  });
-}
-
 // What would make the live program differ from its replay, whatever the allocator.
 void add_program_notes(const BackendSpec& spec, const RunFacts& run, const TapeFacts& tape,
                        std::vector<std::string>& notes) {
@@ -248,6 +233,20 @@ uint64_t percent(uint64_t part, uint64_t whole) {
 }
 
 }  // namespace
+
+bool purges_at_once(const BackendSpec& spec) {
+  constexpr std::string_view kName = "dirty_decay_ms";
+  std::vector<std::string> texts = spec.environment;
+  texts.push_back(spec.text);
+  return std::ranges::any_of(texts, [kName](std::string_view text) {
+    const size_t at = text.find(kName);
+    if (at == text.npos) return false;
+    const std::string_view value = text.substr(at + kName.size());  // ":0,...", "=0", or nothing
+    const bool is_zero = value.size() > 1 && value[1] == '0';
+    return is_zero &&
+           (value.size() == 2 || std::isdigit(static_cast<unsigned char>(value[2])) == 0);
+  });
+}
 
 uint64_t purged_bytes(const std::vector<allocators::Counter>& counters) {
   uint64_t pages = 0;

@@ -106,6 +106,9 @@ struct RunFacts {
 // What the allocator counted as purged; 0 if it says nothing of it.
 uint64_t purged_bytes(const std::vector<allocators::Counter>& counters);
 
+// Free pages are purged as they are freed, and time has no part in it.
+bool purges_at_once(const allocators::BackendSpec& spec);
+
 // Returns kPages for replays. For the recorded run, returns kNothing if the tape has no samples of
 // its process (imported from a trace, written by a scenario, or cut before the first one), kHoles
 // if it was recorded on glibc, and kSum otherwise.

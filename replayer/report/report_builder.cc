@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "allocators/catalog/allocator_family.h"
 #include "base/display_text.h"
 #include "replayer/report/process_fields.h"
 #include "replayer/report/run_fields.h"
@@ -15,6 +14,7 @@
 #include "replayer/report/site_fields.h"
 #include "replayer/report/state_fields.h"
 #include "replayer/report/tape_profile_fields.h"
+#include "replayer/report/verdict_text.h"
 #include "replayer/text/csv_field.h"
 #include "replayer/text/metric_text.h"
 #include "schema/json_text.h"
@@ -146,7 +146,7 @@ void set_run(wire::Run::Builder out, const RunResult& result, const ReplayOption
 
 void set_verdict(wire::Verdict::Builder out, const Verdict& verdict) {
   out.setHeadline(headline(verdict));
-  out.setRun(verdict.run);
+  out.setRun(verdict.run.label);
   out.setMoment(verdict.moment);
   out.setHeldBytes(verdict.held_bytes);
   out.setLiveBytes(verdict.live_bytes);
@@ -158,15 +158,15 @@ void set_verdict(wire::Verdict::Builder out, const Verdict& verdict) {
     findings[i].setErrorBytes(finding.error_bytes);
     findings[i].setEvidence(evidence(verdict, finding));
     findings[i].setAction(action(verdict, finding, kSomeTape));
-    if (!finding.allocator.empty()) findings[i].setAllocator(finding.allocator);
+    if (finding.allocator) findings[i].setAllocator(finding.allocator->label);
     if (!finding.site.empty()) findings[i].setSite(finding.site);
-    if (finding.pins.count == 0) continue;
+    if (!finding.pins) continue;
     auto pins = findings[i].initPins();
-    pins.setSizeBytes(finding.pins.size_bytes);
-    pins.setCount(finding.pins.count);
-    pins.setBytes(finding.pins.resident_hole_bytes);
-    pins.setFirstBirth(finding.pins.first_birth);
-    pins.setLastBirth(finding.pins.last_birth);
+    pins.setSizeBytes(finding.pins->size_bytes);
+    pins.setCount(finding.pins->count);
+    pins.setBytes(finding.pins->resident_hole_bytes);
+    pins.setFirstBirth(finding.pins->first_birth);
+    pins.setLastBirth(finding.pins->last_birth);
   }
 }
 
@@ -208,7 +208,7 @@ base::Result<BuiltReport> build(const schema::TapeReader& tape, const std::vecto
   }
   BuiltReport built;
   built.figures = schema::figures_of(report.asReader());
-  built.verdict = judge_runs(allocators::allocator_family(tape.header()), built.figures, runs);
+  built.verdict = judge_runs(tape.header(), built.figures, runs, options);
   if (name_sites) HEAPTAPE_RETURN_IF_ERROR(name_sites(built.verdict));
   set_verdict(report.initVerdict(), built.verdict);
   HEAPTAPE_ASSIGN_OR_RETURN(built.json, schema::to_json(report.asReader()));

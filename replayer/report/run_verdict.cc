@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <string>
 
+#include "allocators/catalog/allocator_family.h"
 #include "base/display_text.h"
 #include "replayer/engine/run_notes.h"
 #include "replayer/report/run_summary.h"
@@ -28,14 +30,21 @@ bool imitates_an_allocator(const allocators::BackendSpec& spec) {
          (spec.kind == BackendKind::kModel && !spec.imitates_nobody());
 }
 
-bool is_as_recorded(const RunResult& run, const std::string& family) {
-  const bool has_settings = !run.spec.environment.empty() || !run.spec.given.empty();
-  return !has_settings && !family.empty() && run.spec.family() == family;
+bool has_settings(const allocators::BackendSpec& spec) {
+  return !spec.environment.empty() || !spec.given.empty();
 }
 
+// FAMILY@VERSION is there to be compared with the recorded one.
+bool is_as_recorded(const RunResult& run, const std::string& family) {
+  const bool is_another = has_settings(run.spec) || run.spec.text.find('@') != std::string::npos;
+  return !family.empty() && run.spec.family() == family &&
+         (!is_another || (!has_settings(run.spec) && is_faithful(run).value_or(false)));
+}
+
+// With actions (--do), a replay is not as the program ran.
 RunRole role_of(const RunResult& run, const std::string& family) {
   if (run.spec.kind == BackendKind::kRecorded) return RunRole::kRecorded;
-  if (!is_as_recorded(run, family)) return RunRole::kCandidate;
+  if (!is_as_recorded(run, family) || !run.metrics.actions.empty()) return RunRole::kCandidate;
   return is_faithful(run).value_or(false) ? RunRole::kFaithful : RunRole::kSame;
 }
 
@@ -48,25 +57,65 @@ double error_share(uint64_t threads, std::optional<bool> faithful) {
   return faithful ? 0.20 : 0.06;
 }
 
-PredictionError error_of(const RunResult& run, double share) {
+// The rest of what the clock has purged may still be there, by chance: at most all that is not.
+uint64_t error_bytes(const RunResult& run, const Account& account, double share) {
   constexpr uint64_t kByChance = 4;
-  const bool is_recorded = run.spec.kind == BackendKind::kRecorded;
-  return {is_recorded ? 0 : share, purged_bytes(run.metrics.counters) / kByChance};
+  if (run.spec.kind == BackendKind::kRecorded) return 0;
+  const uint64_t purged = purges_at_once(run.spec) ? 0
+                                                   : std::min(purged_bytes(run.metrics.counters),
+                                                              account.returned_bytes);
+  return static_cast<uint64_t>(share * static_cast<double>(account.resident_bytes)) +
+         purged / kByChance;
 }
 
-std::vector<JudgedState> states_of(const RunResult& run) {
+// The recorded run was sampled at times. A sample says how much of large blocks was never touched,
+// if it was taken near the moment: within a fiftieth of the run.
+void note_untouched(const MomentState& state, uint64_t duration_ns, Account& account) {
+  constexpr uint64_t kNear = 50;
+  constexpr uint64_t kNotedBytes = 1 << 20;
+  const auto& process = state.moment.process;
+  if (!process || !state.moment.time_ns || !process->parts.malloc_bytes) return;
+  const uint64_t time_ns = *state.moment.time_ns;
+  const uint64_t apart_ns =
+      std::max(time_ns, process->time_ns) - std::min(time_ns, process->time_ns);
+  const uint64_t sum = account.live_bytes + account.slack_bytes + account.metadata_bytes +
+                       account.cached_bytes + account.hole_bytes + account.top_bytes;
+  if (apart_ns > duration_ns / kNear || sum < *process->parts.malloc_bytes + kNotedBytes) return;
+  account.untouched_bytes = sum - *process->parts.malloc_bytes;
+}
+
+std::vector<JudgedState> states_of(const RunResult& run, double share, uint64_t duration_ns) {
   std::vector<JudgedState> states;
   for (const MomentState& state : run.metrics.moments) {
     const std::string& name = state.moment.name;
     const bool is_compared = name == "peak" || name == "plateau" || name == "exit";
     if (!is_compared || !state.account) continue;
-    states.push_back({name, state.snapshot.at, *state.account, state.pinned_by});
+    JudgedState judged{.moment = name, .at = state.snapshot.at, .account = *state.account};
     // As elsewhere: live and slack follow the requests.
-    JudgedState& judged = states.back();
     judged.account.live_bytes = state.snapshot.live.live_bytes;
     judged.account.slack_bytes = state.snapshot.slack_bytes();
+    judged.error_bytes = error_bytes(run, judged.account, share);
+    if (!state.pinned_by.empty()) judged.pins = state.pinned_by.front();
+    if (run.spec.kind == BackendKind::kRecorded) {
+      note_untouched(state, duration_ns, judged.account);
+    }
+    states.push_back(std::move(judged));
   }
   return states;
+}
+
+Allocator allocator_of(const RunResult& run) {
+  const allocators::BackendSpec& spec = run.spec;
+  Allocator allocator{.label = base::display_text(spec.label),
+                      .spec = spec.text,
+                      .family = spec.family(),
+                      .library = spec.family() == "glibc" ? "" : run.library};
+  for (const std::string& variable : spec.environment) {
+    allocator.spec += " " + variable;
+    allocator.settings += (allocator.settings.empty() ? "" : " ") + variable;
+  }
+  if (!spec.given.empty()) allocator.settings = spec.text;
+  return allocator;
 }
 
 // Whether its figures may be compared: blocks have places, and memory that is not there is known.
@@ -82,7 +131,8 @@ bool is_judged(const RunResult& run) {
 bool is_choice(const RunResult& run, const std::vector<RunResult>& runs) {
   if (run.spec.kind != BackendKind::kModel) return true;
   return std::ranges::count_if(runs, [](const RunResult& other) {
-           return other.spec.kind == BackendKind::kNative && !other.failure;
+           const BackendKind kind = other.spec.kind;
+           return (kind == BackendKind::kNative || kind == BackendKind::kPlugin) && !other.failure;
          }) < 2;
 }
 
@@ -98,47 +148,60 @@ BesideMalloc beside_of(const schema::ReportFigures& report) {
 
 }  // namespace
 
-Verdict judge_runs(const std::string& family, const schema::ReportFigures& report,
-                   const std::vector<RunResult>& runs) {
+Verdict judge_runs(const schema::TapeHeader& tape, const schema::ReportFigures& report,
+                   const std::vector<RunResult>& runs, const ReplayOptions& options) {
+  const std::string family = allocators::allocator_family(tape);
   std::optional<bool> faithful;
   for (const RunResult& run : runs) {
     if (!run.failure && is_as_recorded(run, family)) faithful = is_faithful(run);
     if (faithful) break;
   }
   const double share = error_share(report.tape_threads, faithful);
+  uint64_t duration_ns = 0;
+  for (const Moment& moment : options.moments) {
+    duration_ns = std::max(duration_ns, moment.time_ns.value_or(0));
+  }
+  const bool is_touched = options.touch != allocators::Touch::kNone;
   std::vector<JudgedRun> judged;
   for (const RunResult& run : runs) {
-    if (!is_judged(run)) continue;
+    if (!is_judged(run) || (run.spec.runs_real_code() && !is_touched)) continue;
     const RunRole role = role_of(run, family);
     if (role == RunRole::kCandidate && !is_choice(run, runs)) continue;
-    judged.push_back({.label = base::display_text(run.spec.label),
-                      .family = run.spec.family(),
-                      .library = run.spec.family() == "glibc" ? "" : run.library,
-                      .role = role,
-                      .error = error_of(run, share),
-                      .states = states_of(run)});
+    judged.push_back({allocator_of(run), role, states_of(run, share, duration_ns)});
   }
-  return judge(beside_of(report), judged);
+  // Actions are of some runs and moments, so the runs are not alike.
+  const Compare compare = options.actions.empty() ? Compare::kYes : Compare::kNo;
+  Verdict verdict = judge(beside_of(report), judged, compare);
+  verdict.can_be_recorded = tape.origin.format.empty();
+  return verdict;
 }
 
 std::vector<uint64_t> calls_of(const Verdict& verdict) {
   std::vector<uint64_t> calls;
   for (const Finding& finding : verdict.findings) {
-    calls.insert(calls.end(), finding.pins.births.begin(), finding.pins.births.end());
+    if (finding.pins) {
+      calls.insert(calls.end(), finding.pins->births.begin(), finding.pins->births.end());
+    }
   }
   return calls;
 }
 
 void name_sites(const CallSites& calls, Verdict& verdict) {
   for (Finding& finding : verdict.findings) {
+    if (!finding.pins) continue;
     std::map<uint32_t, double> blocks;  // by site
-    for (const uint64_t birth : finding.pins.births) {
-      blocks[calls.of_call(birth)] += calls.weight_of(birth);
+    double all = 0;
+    for (const uint64_t birth : finding.pins->births) {
+      const double weight = calls.weight_of(birth);
+      all += weight;
+      const uint32_t site = calls.of_call(birth);
+      if (calls.sites().list()[site].place != nullptr) blocks[site] += weight;
     }
     const auto most =
         std::ranges::max_element(blocks, {}, [](const auto& of_site) { return of_site.second; });
     if (most == blocks.end() || most->second == 0) continue;
     finding.site = calls.sites().short_text(most->first);
+    finding.site_share = most->second / all;
   }
 }
 
@@ -156,18 +219,6 @@ void name_live(const SiteTable& table, const Sites& sites, Verdict& verdict) {
     finding.site = sites.short_text(most->site);
     finding.site_share = ratio(most->totals.peak_bytes, table.total.peak_bytes);
   }
-}
-
-std::string verdict_text(const Verdict& verdict, const std::string& tape_path) {
-  const std::string tape = base::display_text(tape_path);
-  std::string text = headline(verdict) + "\n";
-  size_t number = 0;
-  for (const Finding& finding : verdict.findings) {
-    text += "  " + std::to_string(++number) + ". " + evidence(verdict, finding) + "\n";
-    const std::string todo = action(verdict, finding, tape);
-    if (!todo.empty()) text += "     " + todo + "\n";
-  }
-  return text;
 }
 
 }  // namespace heaptape::replayer

@@ -36,16 +36,16 @@ struct Verdict {
   run @1 :Text;              # its label; empty: no run with memory of its own finished
   moment @2 :Text;           # "peak", "plateau" or "exit"
   heldBytes @3 :UInt64;      # resident in its heap
-  liveBytes @4 :UInt64;
+  liveBytes @4 :UInt64;      # part of these
   findings @5 :List(Finding);  # the first matters most
 
   struct Finding {
     kind @0 :Text;           # "besideMalloc", "holes", "trim", "purge", "allocator", "purged", "slack", "caches", "metadata", "unseen", "live", "nothing", "noBetter"
     bytes @1 :UInt64;        # that it is about
-    errorBytes @2 :UInt64;   # what a prediction may be wrong by; 0 if it is none
+    errorBytes @2 :UInt64;   # of a prediction: it may be wrong by so much; 0 if it is none
     evidence @3 :Text;       # a sentence
     action @4 :Text;         # what to do; empty if there is nothing
-    allocator @5 :Text;      # label of the run that would hold less; those that would not
+    allocator @5 :Text;      # label of the run that would hold less; absent if none would
     pins @6 :Pins;           # of "holes": who keeps most of them; absent if not known
     site @7 :Text;           # that asked for most of these, or of what is live; absent if not known
   }

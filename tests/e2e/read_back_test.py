@@ -119,6 +119,8 @@ OF_OTHER_TAPES = {
     "TapeInfo.inheritedBlocks",
     "TapeStats.GrowthChain.site",
     "TapeStats.Lifetimes.ns",
+    "Verdict.Finding.allocator",
+    "Verdict.Finding.errorBytes",
 }
 
 STACKS = ("stacks", "small", "pinned", "sampled", "hostile")

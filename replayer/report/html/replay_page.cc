@@ -15,6 +15,7 @@
 #include "replayer/report/html/where_text.h"
 #include "replayer/report/run_summary.h"
 #include "replayer/report/run_table.h"
+#include "replayer/report/verdict_text.h"
 #include "replayer/text/metric_text.h"
 
 namespace heaptape::replayer {
@@ -67,7 +68,7 @@ void write_best(JsonWriter& out, const Verdict& verdict) {
     if (finding.kind != FindingKind::kAllocator) continue;
     out.open_object();
     out.field("state", state_of(verdict.moment));
-    out.field("label", finding.allocator);
+    out.field("label", finding.allocator->label);
     out.close_object();
   }
   out.close_list();
@@ -177,7 +178,7 @@ std::string replay_page(const schema::TapeReader& tape, const BuiltReport& repor
                         const FilmSites& films) {
   const std::vector<RunFigures>& figures = report.figures.runs;
   const Verdict& verdict = report.verdict;
-  const auto told = std::ranges::find(figures, verdict.run, &RunFigures::label);
+  const auto told = std::ranges::find(figures, verdict.run.label, &RunFigures::label);
   JsonWriter out;
   out.open_object();
   out.field("kind", "replay");

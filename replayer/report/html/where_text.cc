@@ -26,6 +26,7 @@ uint64_t number(const RunFigures& run, const std::string& metric) {
 }  // namespace
 
 std::string heap_words(const std::string& label, const std::string& backend) {
+  if (label == schema::kRecordedBackend) return "in the recorded heap";
   return (backend == schema::kRecordedBackend ? "in the heap of " : "resident on ") + label;
 }
 

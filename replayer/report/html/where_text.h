@@ -12,7 +12,7 @@ namespace heaptape::replayer {
 // KiB were returned to the system."; `where` is the text after the bytes. Omits parts below 1%.
 std::string parts_text(const Account& account, const std::string& where);
 
-// "resident on glibc"; "in the heap of recorded", whose resident pages are unknown.
+// "resident on glibc"; "in the recorded heap", whose resident pages are unknown.
 std::string heap_words(const std::string& label, const std::string& backend);
 
 // Where the memory of the run is in a state, "atPlateau"; empty if it has no account.

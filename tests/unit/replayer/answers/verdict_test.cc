@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "replayer/report/verdict_text.h"
+
 namespace heaptape::replayer {
 namespace {
 
@@ -13,12 +15,16 @@ constexpr uint64_t kMiBs = 1 << 20;
 // A run that holds `live` and `holes` at its peak.
 JudgedRun run_of(const std::string& label, RunRole role, uint64_t live, uint64_t holes) {
   Account account{.live_bytes = live, .hole_bytes = holes};
-  return {.label = label,
-          .family = label,
-          .library = "",
+  return {.allocator = {.label = label, .spec = label, .family = label},
           .role = role,
-          .error = {.share = 0.03},
-          .states = {{.moment = "peak", .at = 10, .account = account}}};
+          .states = {{.moment = "peak",
+                      .at = 10,
+                      .account = account,
+                      .error_bytes = 3 * (live + holes) / 100}}};
+}
+
+Verdict judged(std::span<const JudgedRun> runs) {
+  return judge({}, runs, Compare::kYes);
 }
 
 std::vector<FindingKind> kinds(const Verdict& verdict) {
@@ -35,7 +41,7 @@ const Finding& finding_of(const Verdict& verdict, FindingKind kind) {
 }
 
 std::string headline_of(RunRole role) {
-  return headline(judge({}, std::vector{run_of("glibc", role, kMiBs, kMiBs)}));
+  return headline(judged(std::vector{run_of("glibc", role, kMiBs, kMiBs)}));
 }
 
 TEST(Verdict, SaysWhichRunItIsAbout) {
@@ -54,22 +60,22 @@ TEST(Verdict, IsAboutTheRunNearestToTheRecordedOne) {
       run_of("candidate", RunRole::kCandidate, 1, 1), run_of("same", RunRole::kSame, 1, 1),
       run_of("faithful", RunRole::kFaithful, 1, 1), run_of("recorded", RunRole::kRecorded, 1, 1)};
   for (size_t i = 1; i <= runs.size(); ++i) {
-    EXPECT_EQ(judge({}, std::span(runs).first(i)).run, runs[i - 1].label);
+    EXPECT_EQ(judged(std::span(runs).first(i)).run.label, runs[i - 1].allocator.label);
   }
   const auto both = {run_of("first", RunRole::kCandidate, 1, 1),
                      run_of("second", RunRole::kCandidate, 1, 1)};
-  EXPECT_EQ(judge({}, std::vector(both)).run, "first");
+  EXPECT_EQ(judged(std::vector(both)).run.label, "first");
 }
 
 TEST(Verdict, IsAboutTheMomentWithMostBeyondLiveBytes) {
   JudgedRun run = run_of("glibc", RunRole::kFaithful, 10 * kMiBs, 2 * kMiBs);
   run.states.push_back(
       {.moment = "plateau", .at = 20, .account = {.live_bytes = kMiBs, .hole_bytes = 3 * kMiBs}});
-  EXPECT_EQ(judge({}, std::vector{run}).moment, "plateau");
+  EXPECT_EQ(judged(std::vector{run}).moment, "plateau");
   run.states[1].account.hole_bytes = 2 * kMiBs - 1;
-  EXPECT_EQ(judge({}, std::vector{run}).moment, "peak");
+  EXPECT_EQ(judged(std::vector{run}).moment, "peak");
   run.states[1].account.hole_bytes = 2 * kMiBs;
-  EXPECT_EQ(judge({}, std::vector{run}).moment, "plateau") << "the later one";
+  EXPECT_EQ(judged(std::vector{run}).moment, "plateau") << "the later one";
 }
 
 TEST(Verdict, CountsWhatIsResident) {
@@ -83,70 +89,81 @@ TEST(Verdict, CountsWhatIsResident) {
                            .returned_bytes = 7'000'000,
                            .untouched_bytes = 100,
                            .late = LateStart{2}};
-  EXPECT_EQ(judge({}, std::vector{run}).held_bytes, 1151u);
+  EXPECT_EQ(judged(std::vector{run}).held_bytes, 1151u);
 }
 
 TEST(Verdict, LeavesOutWhatIsLessThanATwentiethOr64KiB) {
   JudgedRun run = run_of("glibc", RunRole::kFaithful, 95 * kMiBs, 5 * kMiBs);
-  EXPECT_EQ(kinds(judge({}, std::vector{run})),
-            (std::vector{FindingKind::kHoles, FindingKind::kLive}));
+  EXPECT_EQ(kinds(judged(std::vector{run})),
+            (std::vector{FindingKind::kLive, FindingKind::kHoles}));
   run.states[0].account.live_bytes += kMiBs;
-  EXPECT_EQ(kinds(judge({}, std::vector{run})),
-            (std::vector{FindingKind::kNothing, FindingKind::kLive}));
+  EXPECT_EQ(kinds(judged(std::vector{run})),
+            (std::vector{FindingKind::kLive, FindingKind::kNothing}));
   run = run_of("glibc", RunRole::kFaithful, 1, 64 << 10);
-  EXPECT_EQ(kinds(judge({}, std::vector{run})), std::vector{FindingKind::kHoles});
+  EXPECT_EQ(kinds(judged(std::vector{run})), std::vector{FindingKind::kHoles});
   run.states[0].account.hole_bytes -= 1;
-  EXPECT_EQ(kinds(judge({}, std::vector{run})), std::vector{FindingKind::kNothing});
+  EXPECT_EQ(kinds(judged(std::vector{run})), std::vector{FindingKind::kNothing});
+}
+
+Verdict pinned(const PinnedBy& pins) {
+  JudgedRun run = run_of("glibc", RunRole::kFaithful, kMiBs, 4 * kMiBs);
+  run.states[0].pins = pins;
+  Verdict verdict = judged(std::vector{run});
+  verdict.can_be_recorded = true;
+  return verdict;
 }
 
 TEST(Verdict, NamesWhoPinsTheHoles) {
-  JudgedRun run = run_of("glibc", RunRole::kFaithful, kMiBs, 4 * kMiBs);
   PinnedBy pins{.size_bytes = 48,
                 .count = 1,
                 .first_birth = 9'110'224,
                 .last_birth = 9'110'224,
                 .resident_hole_bytes = 3 * kMiBs};
-  run.states[0].pins = {&pins, 1};
-  const Verdict one = judge({}, std::vector{run});
+  Verdict one = pinned(pins);
   EXPECT_EQ(evidence(one, one.findings[0]),
-            "4.00 MiB (80.0%) is free between live blocks: one block of 48 B, born at #9,110,224, "
-            "pins 3.00 MiB of it");
-  EXPECT_EQ(action(one, one.findings[0], "a.tape"),
+            "4.00 MiB (80.0%) is free between live blocks: one block of 48 B pins 3.00 MiB of it "
+            "(call #9,110,224)");
+  EXPECT_EQ(action(one, one.findings[0], "a b.tape"),
             "allocate these before or apart from what is freed, or free them sooner; `heaptape "
-            "holes a.tape -a glibc --at peak` lists them, `heaptape record --stacks "
+            "holes 'a b.tape' -a glibc --at peak` lists them; `heaptape record --stacks "
             "dwarf,size=48` says who asks for them");
+  one.can_be_recorded = false;
+  EXPECT_TRUE(action(one, one.findings[0], "").ends_with("` lists them"));
   pins.count = 2000;
   pins.first_birth = 5;
-  Verdict several = judge({}, std::vector{run});
+  Verdict several = pinned(pins);
   several.findings[0].site = "new_session (app.c:39)";
-  EXPECT_TRUE(action(several, several.findings[0], "").ends_with("` lists them"));
+  several.findings[0].site_share = 1;
   EXPECT_EQ(evidence(several, several.findings[0]),
-            "4.00 MiB (80.0%) is free between live blocks: 2,000 blocks of 48 B, born from #5 to "
-            "#9,110,224, for new_session (app.c:39), pin 3.00 MiB of it");
+            "4.00 MiB (80.0%) is free between live blocks: new_session (app.c:39) has 2,000 blocks "
+            "of 48 B that pin 3.00 MiB of it (calls #5 to #9,110,224)");
+  EXPECT_TRUE(action(several, several.findings[0], "").ends_with("` lists them"));
+  several.findings[0].site_share = 0.4;
+  EXPECT_EQ(evidence(several, several.findings[0]),
+            "4.00 MiB (80.0%) is free between live blocks: 2,000 blocks of 48 B, 40% of them of "
+            "new_session (app.c:39), pin 3.00 MiB of it (calls #5 to #9,110,224)");
 }
 
 TEST(Verdict, NamesNoPinsOfASmallPartOfTheHoles) {
-  JudgedRun run = run_of("glibc", RunRole::kFaithful, kMiBs, 10 * kMiBs);
-  PinnedBy pins{.size_bytes = 48, .count = 1, .resident_hole_bytes = kMiBs};
-  run.states[0].pins = {&pins, 1};
-  EXPECT_EQ(judge({}, std::vector{run}).findings[0].pins.count, 1u);
+  PinnedBy pins{.size_bytes = 48, .count = 1, .resident_hole_bytes = 4 * kMiBs / 5};
+  EXPECT_TRUE(pinned(pins).findings[0].pins);
   pins.resident_hole_bytes -= 1;
-  EXPECT_EQ(judge({}, std::vector{run}).findings[0].pins.count, 0u);
+  EXPECT_FALSE(pinned(pins).findings[0].pins);
 }
 
 TEST(Verdict, SaysWhatTheAllocatorWouldGiveBack) {
   JudgedRun run = run_of("glibc", RunRole::kFaithful, kMiBs, 4 * kMiBs);
   run.states[0].account.trimmable_bytes = 3 * kMiBs;
-  const Verdict trimmed = judge({}, std::vector{run});
+  const Verdict trimmed = judged(std::vector{run});
   EXPECT_EQ(evidence(trimmed, finding_of(trimmed, FindingKind::kTrim)),
-            "malloc_trim(0) would give back 3.00 MiB (60.0%)");
+            "malloc_trim(0) would give back 3.00 MiB (60.0%): whole pages, also between blocks");
   run.states[0].account.trimmable_bytes.reset();
   run.states[0].account.purgeable_bytes = 2 * kMiBs;
-  run.family = "jemalloc";
-  const Verdict purged = judge({}, std::vector{run});
+  run.allocator.family = "jemalloc";
+  const Verdict purged = judged(std::vector{run});
   EXPECT_EQ(evidence(purged, finding_of(purged, FindingKind::kPurge)),
-            "a purge would give back 2.00 MiB (40.0%)");
-  EXPECT_NE(action(purged, finding_of(purged, FindingKind::kPurge), "").find("MALLOC_CONF"),
+            "a purge would give back 2.00 MiB (40.0%): whole pages, also between blocks");
+  EXPECT_NE(action(purged, finding_of(purged, FindingKind::kPurge), "").find("`MALLOC_CONF="),
             std::string::npos);
 }
 
@@ -155,10 +172,10 @@ TEST(Verdict, AsksTheReplayThatIsLikeTheRecordedRun) {
   std::vector<JudgedRun> runs = {run_of("recorded", RunRole::kRecorded, kMiBs, 4 * kMiBs),
                                  run_of("other", RunRole::kCandidate, kMiBs, 4 * kMiBs)};
   runs[1].states[0].account.trimmable_bytes = 3 * kMiBs;
-  EXPECT_EQ(kinds(judge({}, runs)), (std::vector{FindingKind::kHoles, FindingKind::kPurged}));
+  EXPECT_EQ(kinds(judged(runs)), (std::vector{FindingKind::kHoles, FindingKind::kPurged}));
   runs.push_back(run_of("glibc", RunRole::kFaithful, kMiBs, 4 * kMiBs));
   runs[2].states[0].account.trimmable_bytes = 2 * kMiBs;
-  const Verdict verdict = judge({}, runs);
+  const Verdict verdict = judged(runs);
   EXPECT_EQ(finding_of(verdict, FindingKind::kTrim).bytes, 2 * kMiBs);
 }
 
@@ -166,20 +183,24 @@ TEST(Verdict, CallsAnAllocatorBetterBeyondTheErrorOnly) {
   std::vector<JudgedRun> runs = {run_of("glibc", RunRole::kFaithful, 50 * kMiBs, 50 * kMiBs),
                                  run_of("a", RunRole::kCandidate, 50 * kMiBs, 39 * kMiBs),
                                  run_of("b", RunRole::kCandidate, 50 * kMiBs, 30 * kMiBs)};
-  const Verdict better = judge({}, runs);
+  const Verdict better = judged(runs);
   const Finding& found = finding_of(better, FindingKind::kAllocator);
-  EXPECT_EQ(found.allocator, "b");
+  EXPECT_EQ(found.allocator->label, "b");
   EXPECT_EQ(found.bytes, 20 * kMiBs);
   EXPECT_EQ(evidence(better, found),
             "b would hold 80.0 MiB at the peak, 20.0 MiB (20.0%) less; the prediction may be wrong "
             "by 3.00 MiB");
-  runs[1].error.bytes = runs[2].error.bytes = 20 * kMiBs;
-  const Verdict none = judge({}, runs);
+  runs[1].states[0].error_bytes = runs[2].states[0].error_bytes = 20 * kMiBs;
+  const Verdict none = judged(runs);
   EXPECT_EQ(kinds(none),
             (std::vector{FindingKind::kHoles, FindingKind::kNoBetter, FindingKind::kLive}));
   EXPECT_EQ(evidence(none, finding_of(none, FindingKind::kNoBetter)),
-            "none of a, b would hold less by more than 22.7 MiB, which is what the prediction may "
-            "be wrong by");
+            "another allocator is not worth trying: a, b would save nothing that exceeds a "
+            "twentieth and the error of the prediction");
+  runs[1].states[0].account.hole_bytes = 46 * kMiBs;  // 4 %, beyond an error of 3 %
+  runs.pop_back();
+  runs[1].states[0].error_bytes = 1;
+  EXPECT_EQ(kinds(judged(runs)), kinds(none)) << "too little to matter";
 }
 
 TEST(Verdict, SaysWhatAnotherAllocatorCouldGiveBack) {
@@ -188,19 +209,21 @@ TEST(Verdict, SaysWhatAnotherAllocatorCouldGiveBack) {
                                  run_of("other", RunRole::kCandidate, kMiBs, 15 * kMiBs)};
   runs[0].states[0].account.trimmable_bytes = 8 * kMiBs;
   runs[1].states[0].account.purgeable_bytes = 15 * kMiBs;
-  runs[1].library = "/lib/j.so";
-  const Verdict verdict = judge({}, runs);
+  runs[1].allocator.library = "/lib/j.so";
+  const Verdict verdict = judged(runs);
   EXPECT_EQ(kinds(verdict),
-            (std::vector{FindingKind::kHoles, FindingKind::kPurged, FindingKind::kTrim}))
+            (std::vector{FindingKind::kHoles, FindingKind::kTrim, FindingKind::kPurged}))
       << "the cause comes first";
   const Finding& found = finding_of(verdict, FindingKind::kPurged);
-  EXPECT_EQ(found.bytes, 14 * kMiBs);
-  EXPECT_EQ(evidence(verdict, found),
-            "jemalloc would hold 17.0 MiB at the peak, and 2.00 MiB once it has given back what it "
-            "can");
-  EXPECT_TRUE(action(verdict, found, "").starts_with("try it: LD_PRELOAD=/lib/j.so; set MALLOC_"));
+  EXPECT_EQ(found.bytes, 6 * kMiBs) << "beyond what a trim would give";
+  EXPECT_EQ(
+      evidence(verdict, found),
+      "jemalloc would hold 2.00 MiB at the peak if it gave free memory back at once, 6.00 MiB "
+      "less than glibc would then; as it is, 17.0 MiB");
+  EXPECT_TRUE(
+      action(verdict, found, "").starts_with("try it: `LD_PRELOAD=/lib/j.so`; set `MALLOC_"));
   runs[0].states[0].account.trimmable_bytes = 14 * kMiBs;
-  EXPECT_EQ(kinds(judge({}, runs)),
+  EXPECT_EQ(kinds(judged(runs)),
             (std::vector{FindingKind::kHoles, FindingKind::kTrim, FindingKind::kNoBetter}))
       << "so can the allocator that is there";
 }
@@ -209,28 +232,83 @@ TEST(Verdict, NamesAnAllocatorOnce) {
   std::vector<JudgedRun> runs = {run_of("glibc", RunRole::kFaithful, kMiBs, 15 * kMiBs),
                                  run_of("a", RunRole::kCandidate, kMiBs, 8 * kMiBs)};
   runs[1].states[0].account.purgeable_bytes = 8 * kMiBs;
-  EXPECT_EQ(kinds(judge({}, runs)), (std::vector{FindingKind::kHoles, FindingKind::kAllocator}));
+  EXPECT_EQ(kinds(judged(runs)), (std::vector{FindingKind::kHoles, FindingKind::kAllocator}));
 }
 
-TEST(Verdict, NamesTheFileToTryAnAllocatorWith) {
+TEST(Verdict, SaysHowToTryAnAllocator) {
   std::vector<JudgedRun> runs = {run_of("glibc", RunRole::kFaithful, kMiBs, 4 * kMiBs),
                                  run_of("a", RunRole::kCandidate, kMiBs, 0)};
-  runs[1].library = "/lib/a.so";
-  const Verdict verdict = judge({}, runs);
-  EXPECT_EQ(action(verdict, finding_of(verdict, FindingKind::kAllocator), ""),
-            "try it: LD_PRELOAD=/lib/a.so");
+  const auto said = [&runs] {
+    const Verdict verdict = judged(runs);
+    return action(verdict, finding_of(verdict, FindingKind::kAllocator), "");
+  };
+  EXPECT_EQ(said(), "try a");
+  runs[1].allocator.settings = "A=1 B=2";
+  EXPECT_EQ(said(), "try it: `A=1 B=2`");
+  runs[1].allocator.library = "/lib/a.so";
+  EXPECT_EQ(said(), "try it: `LD_PRELOAD=/lib/a.so A=1 B=2`");
 }
 
 TEST(Verdict, SaysThatThereIsNothingToGain) {
   const std::vector<JudgedRun> runs = {run_of("glibc", RunRole::kFaithful, 50 * kMiBs, 0),
                                        run_of("a", RunRole::kCandidate, 49 * kMiBs, 0)};
-  const Verdict verdict = judge({}, runs);
-  EXPECT_EQ(kinds(verdict), (std::vector{FindingKind::kNothing, FindingKind::kLive}));
-  EXPECT_EQ(evidence(verdict, verdict.findings[0]),
-            "there is nothing to gain: no free part is large enough to matter, and a would not "
-            "hold less by more than 1.50 MiB, which is what the prediction may be wrong by");
-  EXPECT_EQ(evidence(judge({}, std::span(runs).first(1)), {.kind = FindingKind::kNothing}),
+  const Verdict verdict = judged(runs);
+  EXPECT_EQ(kinds(verdict), (std::vector{FindingKind::kLive, FindingKind::kNothing}));
+  EXPECT_TRUE(headline(verdict).ends_with(" There is little to gain."));
+  EXPECT_EQ(evidence(verdict, verdict.findings[1]),
+            "there is nothing to gain: no free part is large enough to matter; another allocator "
+            "is not worth trying: a would save nothing that exceeds a twentieth and the error of "
+            "the prediction");
+  const Verdict alone = judged(std::span(runs).first(1));
+  EXPECT_EQ(evidence(alone, alone.findings[1]),
             "there is nothing to gain: no free part is large enough to matter");
+}
+
+TEST(Verdict, PromisesLittleFromSevenTenthsOn) {
+  const auto said = [](uint64_t live, uint64_t holes) {
+    return headline(judged(std::vector{run_of("glibc", RunRole::kFaithful, live, holes)}));
+  };
+  EXPECT_TRUE(said(70 * kMiBs, 30 * kMiBs).ends_with("gain."));
+  EXPECT_TRUE(said(69 * kMiBs, 31 * kMiBs).ends_with("live."));
+  const std::vector<JudgedRun> runs = {run_of("glibc", RunRole::kFaithful, 70 * kMiBs, 30 * kMiBs),
+                                       run_of("a", RunRole::kCandidate, 70 * kMiBs, 0)};
+  EXPECT_TRUE(headline(judged(runs)).ends_with("live.")) << "another allocator has none of these";
+}
+
+TEST(Verdict, TellsLiveBytesThatWereNeverTouched) {
+  JudgedRun run = run_of("recorded", RunRole::kRecorded, 200 * kMiBs, 7 * kMiBs);
+  run.states[0].account.untouched_bytes = 198 * kMiBs;
+  const Verdict verdict = judged(std::vector{run});
+  EXPECT_EQ(headline(verdict),
+            "Your run keeps 9.00 MiB at the peak for 2.00 MiB live (198.0 MiB more were never "
+            "touched).");
+  EXPECT_EQ(kinds(verdict), std::vector{FindingKind::kHoles});
+}
+
+// Replays do not have the memory from before.
+TEST(Verdict, OfALateRecordingComparesNothing) {
+  std::vector<JudgedRun> runs = {run_of("recorded", RunRole::kRecorded, kMiBs, 4 * kMiBs),
+                                 run_of("glibc", RunRole::kFaithful, kMiBs, 4 * kMiBs),
+                                 run_of("a", RunRole::kCandidate, kMiBs, 0)};
+  runs[0].states[0].account.late = LateStart{3 * kMiBs};
+  runs[1].states[0].account.trimmable_bytes = 4 * kMiBs;
+  const Verdict verdict = judged(runs);
+  EXPECT_EQ(kinds(verdict), (std::vector{FindingKind::kHoles, FindingKind::kUnseen}));
+  EXPECT_TRUE(headline(verdict).ends_with("1.00 MiB live since the recording began."));
+}
+
+TEST(Verdict, ComparesNothingUnasked) {
+  const std::vector<JudgedRun> runs = {run_of("glibc", RunRole::kFaithful, kMiBs, 4 * kMiBs),
+                                       run_of("a", RunRole::kCandidate, kMiBs, 0)};
+  EXPECT_EQ(kinds(judge({}, runs, Compare::kNo)), std::vector{FindingKind::kHoles});
+}
+
+TEST(Verdict, IsFitToPrint) {
+  const BesideMalloc beside{.bytes = 1, .text = "a\x1b[31mb", .remedies = {"c\nd"}};
+  const Verdict verdict = judge(beside, {}, Compare::kYes);
+  const std::string text = verdict_text(verdict, "e\x1b[m");
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_EQ(std::ranges::count(text, '\n'), 3);
 }
 
 TEST(Verdict, SaysFirstWhatIsBesideMalloc) {
@@ -238,13 +316,13 @@ TEST(Verdict, SaysFirstWhatIsBesideMalloc) {
                                        run_of("a", RunRole::kCandidate, kMiBs, 0)};
   BesideMalloc beside{
       .bytes = 1, .text = "much is beside malloc", .remedies = {"do this", "do that"}};
-  const Verdict some = judge(beside, runs);
+  const Verdict some = judge(beside, runs, Compare::kYes);
   EXPECT_EQ(kinds(some), (std::vector{FindingKind::kBesideMalloc, FindingKind::kHoles,
                                       FindingKind::kAllocator}));
   EXPECT_EQ(evidence(some, some.findings[0]), "much is beside malloc");
   EXPECT_EQ(action(some, some.findings[0], ""), "do this; do that");
   beside.is_most = true;
-  EXPECT_EQ(kinds(judge(beside, runs)),
+  EXPECT_EQ(kinds(judge(beside, runs, Compare::kYes)),
             (std::vector{FindingKind::kBesideMalloc, FindingKind::kHoles}))
       << "which allocator serves malloc matters little";
 }
@@ -255,17 +333,17 @@ TEST(Verdict, TellsMostFirst) {
   run.states[0].account.cached_bytes = 3 * kMiBs;
   run.states[0].account.metadata_bytes = 5 * kMiBs;
   run.states[0].account.late = LateStart{6 * kMiBs};
-  EXPECT_EQ(kinds(judge({}, std::vector{run})),
+  EXPECT_EQ(kinds(judged(std::vector{run})),
             (std::vector{FindingKind::kUnseen, FindingKind::kMetadata, FindingKind::kHoles,
                          FindingKind::kSlack, FindingKind::kCaches}))
       << "holes come before what is less than twice as much";
 }
 
 TEST(Verdict, OfNoRunSaysSo) {
-  const Verdict verdict = judge({}, {});
+  const Verdict verdict = judged(std::span<const JudgedRun>());
   EXPECT_EQ(headline(verdict), "No run with memory of its own reached the end of the tape.");
   EXPECT_TRUE(verdict.findings.empty());
-  EXPECT_EQ(judge({.bytes = 1}, {}).findings.size(), 1u);
+  EXPECT_EQ(judge({.bytes = 1}, {}, Compare::kYes).findings.size(), 1u);
 }
 
 TEST(Verdict, HasANameForEachKind) {

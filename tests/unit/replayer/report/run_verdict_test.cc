@@ -11,6 +11,7 @@
 
 #include "replayer/engine/tape_moments.h"
 #include "replayer/report/report_builder.h"
+#include "replayer/report/verdict_text.h"
 #include "tests/support/tapes.h"
 #include "tests/support/temp_dir.h"
 
@@ -273,15 +274,16 @@ TEST_P(KnownRun, GetsTheRightVerdict) {
   for (const FindingKind kind : known.missing) EXPECT_FALSE(has(kind)) << kind_name(kind) << text;
   for (const Finding& finding : verdict.findings) {
     if (finding.kind == kHoles && known.pin_bytes != 0) {
-      EXPECT_EQ(finding.pins.size_bytes, known.pin_bytes) << text;
+      ASSERT_TRUE(finding.pins) << text;
+      EXPECT_EQ(finding.pins->size_bytes, known.pin_bytes) << text;
     }
     if (finding.kind == kHoles && known.pins != 0) {
-      EXPECT_NEAR(static_cast<double>(finding.pins.count), static_cast<double>(known.pins),
+      EXPECT_NEAR(static_cast<double>(finding.pins->count), static_cast<double>(known.pins),
                   static_cast<double>(known.pins) / 6)
           << text;
     }
     if (finding.kind == kAllocator) {
-      EXPECT_EQ(finding.allocator, known.better) << text;
+      EXPECT_EQ(finding.allocator->label, known.better) << text;
     }
   }
 }
