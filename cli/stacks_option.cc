@@ -59,7 +59,7 @@ schema::SizeRange parse_range(const std::string& text) {
 
 // Parses "size=48+1KiB-4KiB", if it is there, and removes it from `words`.
 std::vector<schema::SizeRange> take_sizes(std::vector<std::string>& words) {
-  constexpr std::string_view kName = "size=";
+  static constexpr std::string_view kName = "size=";
   std::vector<schema::SizeRange> sizes;
   const auto word = std::ranges::find_if(
       words, [](const std::string& one) { return one == "size" || one.starts_with(kName); });

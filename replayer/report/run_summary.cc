@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/number_text.h"
+#include "replayer/answers/moment.h"
 #include "replayer/text/metric_text.h"
 #include "schema/tape/tape_info.h"
 

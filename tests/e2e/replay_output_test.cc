@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <thread>
