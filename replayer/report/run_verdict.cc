@@ -69,9 +69,9 @@ uint64_t error_bytes(const RunResult& run, const Account& account, double share)
 }
 
 // The recorded run was sampled at times. A sample says how much of large blocks was never touched,
-// if it was taken near the moment: within a fiftieth of the run.
+// if it was taken near the moment: within a sixteenth of the run.
 void note_untouched(const MomentState& state, uint64_t duration_ns, Account& account) {
-  constexpr uint64_t kNear = 50;
+  constexpr uint64_t kNear = 16;
   constexpr uint64_t kNotedBytes = 1 << 20;
   const auto& process = state.moment.process;
   if (!process || !state.moment.time_ns || !process->parts.malloc_bytes) return;

@@ -297,5 +297,35 @@ TEST(KnownRuns, AreTwentyAndSixHaveNothingToGain) {
             6);
 }
 
+constexpr uint64_t kMebibyte = 1 << 20;
+constexpr uint64_t kSecond = 1'000'000'000;
+
+// A recorded run of a second with 200 MiB live and 7 MiB in holes, of which a sample found 9 MiB so
+// long before its end.
+Verdict verdict_on_sample(uint64_t before_ns) {
+  schema::ProcessSample sample;
+  sample.time_ns = kSecond - before_ns;
+  sample.parts.malloc_bytes = 9 * kMebibyte;
+  MomentState state;
+  state.moment = {.name = "exit", .event = 10, .time_ns = kSecond, .process = sample};
+  state.snapshot.at = 10;
+  state.snapshot.live.live_bytes = state.snapshot.usable_bytes = 200 * kMebibyte;
+  state.account = Account{.live_bytes = 200 * kMebibyte, .hole_bytes = 7 * kMebibyte};
+  RunResult run{.spec = *allocators::parse_spec("recorded")};
+  run.metrics.known_resident = KnownResident::kHoles;
+  run.metrics.moments = {state};
+  const ReplayOptions options{.specs = {}, .moments = {state.moment}};
+  return judge_runs(tests::sample_header(), {}, {run}, options);
+}
+
+TEST(RecordedRun, HoldsOnlyMemoryThatASampleNearTheMomentFound) {
+  const Verdict near = verdict_on_sample(kSecond / 16);
+  EXPECT_EQ(near.held_bytes, 9 * kMebibyte);
+  EXPECT_EQ(near.live_bytes, 2 * kMebibyte);
+  EXPECT_EQ(near.untouched_bytes, 198 * kMebibyte);
+  const Verdict far = verdict_on_sample(kSecond / 16 + 1);
+  EXPECT_EQ(far.held_bytes, 207 * kMebibyte) << "the sample may be of another heap";
+}
+
 }  // namespace
 }  // namespace heaptape::replayer
