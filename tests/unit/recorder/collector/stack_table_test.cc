@@ -24,17 +24,21 @@ class StackTableTest : public testing::Test {
   static CodeMapping mapping(uint64_t begin, uint64_t end, const std::string& path) {
     return {0, {begin, end}, 0, path, ""};
   }
-  // What the tape has of code, in its order.
-  std::string paths_on_tape() {
-    EXPECT_TRUE(tape_->finish(schema::TapeSummary()).ok());
-    auto tape = schema::TapeReader::open(dir_.file("a.tape"));
+  schema::Stacks finish(schema::TapeWriter& writer, const std::string& name) {
+    EXPECT_TRUE(writer.finish(schema::TapeSummary()).ok());
+    auto tape = schema::TapeReader::open(dir_.file(name));
     EXPECT_TRUE(tape.ok());
-    const auto stacks = tape->read_stacks();
+    auto stacks = tape->read_stacks();
     EXPECT_TRUE(stacks.ok());
+    return std::move(*stacks);
+  }
+  static std::string paths(const schema::Stacks& stacks) {
     std::string paths;
-    for (const CodeMapping& mapping : stacks->mappings()) paths += mapping.path + " ";
+    for (const CodeMapping& mapping : stacks.mappings()) paths += mapping.path + " ";
     return paths;
   }
+  // What the tape has of code, in its order.
+  std::string paths_on_tape() { return paths(finish(*tape_, "a.tape")); }
 
   tests::TempDir dir_;
   std::unique_ptr<schema::TapeWriter> tape_ =
@@ -53,6 +57,23 @@ TEST_F(StackTableTest, PutsCodeOnTheTapeOnce) {
   table_.note_code({mapping(0x1000, 0x2000, "/a"), mapping(0x3000, 0x4000, "/b")});
   table_.note_code({mapping(0x1000, 0x2000, "/a"), mapping(0x5000, 0x6000, "/c")});
   EXPECT_EQ(paths_on_tape(), "/a /b /c ");
+}
+
+// That of the next interval.
+TEST_F(StackTableTest, PutsAllThatItKnowsOntoAnotherTape) {
+  table_.note_code({mapping(0x1000, 0x2000, "/a")});
+  const schema::FrameNumber caller = table_.find_or_add({0, 0x1101});
+  EXPECT_EQ(table_.find_or_add({caller, 0x1201}), 2u);
+  auto next = schema::TapeWriter::create(dir_.file("b.tape"), tests::sample_header());
+  ASSERT_TRUE(next.ok());
+  (*next)->encoder().set_has_stacks();
+  table_.change_tape((*next)->encoder());
+  EXPECT_EQ(table_.find_or_add({caller, 0x1201}), 2u);
+  EXPECT_EQ(table_.find_or_add({caller, 0x1301}), 3u);
+  const schema::Stacks stacks = finish(**next, "b.tape");
+  EXPECT_EQ(paths(stacks), "/a ");
+  EXPECT_EQ(stacks.limit(), 4u);
+  EXPECT_EQ(paths_on_tape(), "/a ");
 }
 
 TEST_F(StackTableTest, PutsCodeOnTheTapeAgainThatComesBack) {
