@@ -10,8 +10,8 @@
 #include "base/display_text.h"
 #include "base/number_text.h"
 #include "replayer/export/call_nodes.h"
-#include "replayer/export/code_modules.h"
 #include "replayer/export/history_formats.h"
+#include "replayer/export/mapped_modules.h"
 
 namespace heaptape::replayer {
 
@@ -70,13 +70,13 @@ class SharedTables {
     return it->second;
   }
   // The number of a frame; equal for equal lines.
-  uint32_t frame_id(const CallLine& line, const CodeModules& modules) {
+  uint32_t frame_id(const CallLine& line, const MappedModules& modules) {
     const uint32_t module =
-        line.place == nullptr ? CodeModules::kNone : modules.find(line.place->module);
+        line.place == nullptr ? MappedModules::kNone : modules.find(line.place->module);
     const std::string file = line.source == nullptr ? "" : line.source->file;
     const uint32_t func = func_id(line.name, module, file);
     const uint32_t number = line.source == nullptr ? 0 : line.source->line;
-    const uint64_t address = module == CodeModules::kNone
+    const uint64_t address = module == MappedModules::kNone
                                  ? UINT64_MAX
                                  : relative(modules.list()[module], modules, line.place_index);
     const auto [it, is_new] = frame_ids_.try_emplace({func, number, address, line.inline_depth},
@@ -89,8 +89,8 @@ class SharedTables {
     frame_depth_.add(line.inline_depth);
     return it->second;
   }
-  void add_modules(const CodeModules& modules) {
-    for (const CodeModule& module : modules.list()) {
+  void add_modules(const MappedModules& modules) {
+    for (const MappedModule& module : modules.list()) {
       const std::string path = json_string(module.path);
       const std::string name = last_part(module.path);
       resource_names_.add(string_id(base::valid_utf8(name)));
@@ -126,7 +126,8 @@ class SharedTables {
   static std::string length_json(const Column& column) {
     return ",\"length\":" + std::to_string(column.length()) + "}";
   }
-  static uint64_t relative(const CodeModule& module, const CodeModules& modules, uint32_t place) {
+  static uint64_t relative(const MappedModule& module, const MappedModules& modules,
+                           uint32_t place) {
     const uint64_t address = modules.address_of(place);
     return address < module.begin ? 0 : address - module.begin + module.file_offset;
   }
@@ -389,7 +390,7 @@ class ProfileWriter {
 
   std::string threads_json(const ShownStacks* stacks) {
     if (stacks == nullptr) return "[" + thread_json("heap over time", 0, "") + "]";
-    const CodeModules modules(*stacks);
+    const MappedModules modules(*stacks);
     tables_.add_modules(modules);
     const CallNodes nodes(*stacks,
                           [&](const CallLine& line) { return tables_.frame_id(line, modules); });

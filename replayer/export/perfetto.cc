@@ -9,8 +9,8 @@
 
 #include "base/display_text.h"
 #include "replayer/export/call_nodes.h"
-#include "replayer/export/code_modules.h"
 #include "replayer/export/history_formats.h"
+#include "replayer/export/mapped_modules.h"
 
 namespace heaptape::replayer {
 
@@ -164,9 +164,9 @@ class InternedStacks {
  private:
   uint32_t frame_id(const CallLine& line) {
     const uint32_t module =
-        line.place == nullptr ? CodeModules::kNone : modules_.find(line.place->module);
+        line.place == nullptr ? MappedModules::kNone : modules_.find(line.place->module);
     const uint64_t mapping = mapping_id(module);
-    const uint64_t pc = module == CodeModules::kNone ? 0 : relative_pc(module, line.place_index);
+    const uint64_t pc = module == MappedModules::kNone ? 0 : relative_pc(module, line.place_index);
     // A reader takes frames of the same mapping, place and name for one.
     const std::string key = std::to_string(mapping) + " " + std::to_string(pc) + " " + line.name;
     return static_cast<uint32_t>(frames_.id(key, [&](pbf_writer& out) {
@@ -179,15 +179,15 @@ class InternedStacks {
     }));
   }
   uint64_t relative_pc(uint32_t module, uint32_t place) const {
-    const CodeModule& of = modules_.list()[module];
+    const MappedModule& of = modules_.list()[module];
     const uint64_t address = modules_.address_of(place);
     return address < of.begin ? 0 : address - of.begin + of.file_offset;
   }
   // Code of no module has a mapping without a path: not every reader takes frames without one.
   uint64_t mapping_id(uint32_t module) {
     return mappings_.id(std::to_string(module), [&](pbf_writer& out) {
-      if (module == CodeModules::kNone) return;
-      const CodeModule& of = modules_.list()[module];
+      if (module == MappedModules::kNone) return;
+      const MappedModule& of = modules_.list()[module];
       out.add_uint64(kMappingBuildId, build_ids_.string_id(of.build_id));
       out.add_uint64(kStartOffset, of.file_offset);
       out.add_uint64(kExactOffset, of.file_offset);
@@ -210,7 +210,7 @@ class InternedStacks {
     });
   }
 
-  CodeModules modules_;
+  MappedModules modules_;
   Interned functions_{kFunctionNames};
   Interned files_{kSourcePaths};
   Interned paths_{kMappingPaths};

@@ -7,8 +7,8 @@
 
 #include "base/display_text.h"
 #include "base/number_text.h"
-#include "replayer/export/code_modules.h"
 #include "replayer/export/gzip.h"
+#include "replayer/export/mapped_modules.h"
 #include "replayer/export/stack_formats.h"
 
 namespace heaptape::replayer {
@@ -74,7 +74,7 @@ class ProfileWriter {
     write_period();
     for (const ShownStack& stack : stacks_.list()) write_sample(stack);
     uint64_t id = 0;
-    for (const CodeModule& module : modules_.list()) write_mapping(++id, module);
+    for (const MappedModule& module : modules_.list()) write_mapping(++id, module);
     const auto type = std::ranges::find(kSampleTypes, shown, &SampleType::shown);
     profile_.add_int64(kDefaultSampleType, string_id(type->name));
     for (const std::string* text : strings_) profile_.add_string(kStringTable, *text);
@@ -130,7 +130,7 @@ class ProfileWriter {
     pbf_writer out(bytes);
     out.add_uint64(kId, id);
     const uint32_t module = modules_.find(stacks_.place_of(frame).module);
-    if (module != CodeModules::kNone) out.add_uint64(kMappingOfLocation, uint64_t{module} + 1);
+    if (module != MappedModules::kNone) out.add_uint64(kMappingOfLocation, uint64_t{module} + 1);
     out.add_uint64(kAddress, modules_.address_of(frame.place));
     stacks_.for_each_line(frame, [&](const CodePlace& place, const SourceFrame* source) {
       const std::string file = source == nullptr ? "" : base::valid_utf8(source->file);
@@ -176,7 +176,7 @@ class ProfileWriter {
   }
 
   // Viewers should not look for symbols of their own.
-  void write_mapping(uint64_t id, const CodeModule& module) {
+  void write_mapping(uint64_t id, const MappedModule& module) {
     std::string bytes;
     pbf_writer out(bytes);
     out.add_uint64(kMappingId, id);
@@ -196,7 +196,7 @@ class ProfileWriter {
   pbf_writer profile_;
   std::unordered_map<std::string, size_t> string_ids_;
   std::vector<const std::string*> strings_;  // by number
-  CodeModules modules_;
+  MappedModules modules_;
   std::map<ShownFrame, uint64_t> location_ids_;
   std::map<std::pair<int64_t, int64_t>, uint64_t> function_ids_;  // by name and file
   std::map<std::string, uint64_t> ids_without_frames_;

@@ -1,4 +1,4 @@
-#include "replayer/export/code_modules.h"
+#include "replayer/export/mapped_modules.h"
 
 #include <algorithm>
 
@@ -6,18 +6,18 @@
 
 namespace heaptape::replayer {
 
-CodeModules::CodeModules(const ShownStacks& stacks) {
+MappedModules::MappedModules(const ShownStacks& stacks) {
   for (const schema::CodeMapping& mapping : stacks.of_tape().mappings()) add(mapping);
   find_addresses(stacks);
 }
 
-void CodeModules::add(const schema::CodeMapping& mapping) {
+void MappedModules::add(const schema::CodeMapping& mapping) {
   const auto [it, is_new] = by_path_.try_emplace(mapping.path, static_cast<uint32_t>(list_.size()));
   if (is_new) {
     list_.push_back({mapping.path, mapping.range.begin, mapping.range.end, mapping.file_offset,
                      mapping.build_id});
   }
-  CodeModule& module = list_[it->second];
+  MappedModule& module = list_[it->second];
   if (mapping.range.begin < module.begin) {
     module.begin = mapping.range.begin;
     module.file_offset = mapping.file_offset;
@@ -25,7 +25,7 @@ void CodeModules::add(const schema::CodeMapping& mapping) {
   module.end = std::max(module.end, mapping.range.end);
 }
 
-void CodeModules::find_addresses(const ShownStacks& stacks) {
+void MappedModules::find_addresses(const ShownStacks& stacks) {
   addresses_.resize(stacks.symbols().places().size());
   for (schema::FrameNumber number = stacks.of_tape().limit() - 1; number > 0; --number) {
     const schema::Frame* const frame = stacks.of_tape().find(number);

@@ -11,7 +11,7 @@
 namespace heaptape::replayer {
 
 // All mappings of one path, as one.
-struct CodeModule {
+struct MappedModule {
   std::string path;  // bytes
   uint64_t begin;
   uint64_t end;
@@ -19,14 +19,14 @@ struct CodeModule {
   std::string build_id;  // bytes
 };
 
-class CodeModules {
+class MappedModules {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  explicit CodeModules(const ShownStacks& stacks);
+  explicit MappedModules(const ShownStacks& stacks);
 
   // In the order in which the tape has them.
-  const std::vector<CodeModule>& list() const { return list_; }
+  const std::vector<MappedModule>& list() const { return list_; }
   // The index of that path in list(), or kNone.
   uint32_t find(const std::string& path) const {
     const auto found = by_path_.find(path);
@@ -40,7 +40,7 @@ class CodeModules {
   void add(const schema::CodeMapping& mapping);
   void find_addresses(const ShownStacks& stacks);
 
-  std::vector<CodeModule> list_;
+  std::vector<MappedModule> list_;
   std::unordered_map<std::string, uint32_t> by_path_;
   std::vector<uint64_t> addresses_;  // by place
 };
