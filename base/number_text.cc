@@ -91,7 +91,7 @@ std::string bytes_text(uint64_t bytes) {
 }
 
 std::string estimated_bytes_text(uint64_t bytes, uint64_t error) {
-  const std::string text = bytes_text(bytes);
+  std::string text = bytes_text(bytes);
   if (error == 0) return text;
   if (bytes_style == BytesStyle::kExact || bytes < 1024) return text + " +- " + grouped(error);
   const auto in_unit = scale_to(static_cast<long double>(bytes), kByteScale);

@@ -188,7 +188,7 @@ struct StackCounts {
   StackCounts(TapeStacks of_tape, const replayer::SiteRules& rules, replayer::SampleWeight weight)
       : stacks(std::move(of_tape)),
         sites(stacks.stacks, stacks.symbols, rules),
-        profile(stacks.stacks.limit(), sites.by_stack(), weight) {}
+        profile(stacks.stacks.limit(), sites.by_stack(), std::move(weight)) {}
 
   const TapeStacks stacks;
   const replayer::Sites sites;

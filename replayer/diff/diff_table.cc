@@ -104,7 +104,7 @@ std::string births_cell(const CohortChange& change) {
 }
 
 std::string change_cell(const SiteChange& site) {
-  const std::string text = change_text(site.base, site.now, schema::MetricUnit::kBytes);
+  std::string text = change_text(site.base, site.now, schema::MetricUnit::kBytes);
   if (site.error() == 0) return text;
   const uint64_t bytes = std::max(site.base, site.now) - std::min(site.base, site.now);
   return (site.now < site.base ? "-" : "+") + base::estimated_bytes_text(bytes, site.error());

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "allocators/replay_op.h"
@@ -56,7 +57,9 @@ class StackProfile {
   // `weight`: how the stacks of the tape were sampled.
   explicit StackProfile(schema::FrameNumber limit, std::vector<uint32_t> group_of_stack = {},
                         SampleWeight weight = {})
-      : weight_(weight), group_of_stack_(std::move(group_of_stack)), index_of_stack_(limit) {}
+      : weight_(std::move(weight)),
+        group_of_stack_(std::move(group_of_stack)),
+        index_of_stack_(limit) {}
 
   // Adds the next events, after `done` earlier ones, with SlotResolver's ops for them.
   void add(const schema::EventBatch& batch, uint64_t done,

@@ -55,7 +55,11 @@ void ChunkCounts::add(const ChunkCounts& other) {
 void ChunkCounts::add(const ProcessSample& sample) {
   const uint64_t peak_bytes =
       std::max(largest_sample ? largest_sample->parts.peak_bytes : 0, sample.parts.peak_bytes);
-  if (!largest_sample || sample.resident_bytes > largest_sample->resident_bytes) {
+  // Between equals, the one that knows most of malloc's part: a child's first may know nothing of it.
+  const auto size = [](const ProcessSample& one) {
+    return std::pair(one.resident_bytes, one.parts.malloc_bytes);
+  };
+  if (!largest_sample || size(sample) > size(*largest_sample)) {
     largest_sample = sample.without_regions();
   }
   largest_sample->parts.peak_bytes = peak_bytes;
