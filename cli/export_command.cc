@@ -81,7 +81,7 @@ replayer::RecordedProcess process_of(const schema::TapeReader& tape) {
   return {header.pid, base::display_text(replayer::last_part(path)), header.start_unix_ns};
 }
 
-// A tape without stacks has a history, too.
+// Tapes without stacks have a history as well.
 base::Status export_history(const ExportOptions& options, Console& console) {
   HEAPTAPE_ASSIGN_OR_RETURN(const auto rules, replayer::SiteRules::make(options.filters));
   HEAPTAPE_ASSIGN_OR_RETURN(auto tape, open_tape(options.path, schema::OnDamage::kStop, console));
@@ -92,8 +92,7 @@ base::Status export_history(const ExportOptions& options, Console& console) {
   if (!stacks)
     console.print_note("the tape has no call stacks: the file has figures over time only");
   const auto limit = stacks ? stacks->stacks.limit() : 1;
-  replayer::StackProfile profile(limit, {},
-                                 replayer::SampleWeight(tape.header().stacks.every_bytes));
+  replayer::StackProfile profile(limit, {}, replayer::SampleWeight(tape.header().stacks));
   Progress finding(console, "finding moments");
   HEAPTAPE_ASSIGN_OR_RETURN(
       const auto found,

@@ -69,7 +69,7 @@ class ProcessTable {
     writers_.drop_spares();
   }
   void leave_tape(SlotId slot, uint64_t cut);
-  // Of the recording, from 1: the one that goes on, or was the last.
+  // The number of the interval that is being recorded, or was last; from 1.
   uint32_t interval() const { return interval_; }
   // Another interval of the recording: each process has a new tape, with what comes behind `cut`.
   // That of the process `first_pid`, or of the first that there is, is at `tape_path`. What is

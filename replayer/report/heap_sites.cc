@@ -10,7 +10,7 @@
 namespace heaptape::replayer {
 namespace {
 
-// A block's part of the holes beside it: half of each that has another block, too.
+// A block's part of the holes beside it: half of each that lies between two blocks.
 struct HoleShare {
   double bytes = 0;
   double resident_bytes = 0;

@@ -55,7 +55,8 @@ void ChunkCounts::add(const ChunkCounts& other) {
 void ChunkCounts::add(const ProcessSample& sample) {
   const uint64_t peak_bytes =
       std::max(largest_sample ? largest_sample->parts.peak_bytes : 0, sample.parts.peak_bytes);
-  // Between equals, the one that knows most of malloc's part: a child's first may know nothing of it.
+  // Between equals, the one that knows most of malloc's part: a child's first may know nothing of
+  // it.
   const auto size = [](const ProcessSample& one) {
     return std::pair(one.resident_bytes, one.parts.malloc_bytes);
   };

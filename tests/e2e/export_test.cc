@@ -74,6 +74,21 @@ TEST_F(ExportCommand, WritesTraces) {
   }
 }
 
+// They were not sampled, whatever others were.
+TEST_F(ExportCommand, WeighsCallsOfCompleteSizesAsOne) {
+  for (const char* const format : {"firefox", "folded"}) {
+    tests::write_stack_tape(tape_);
+    const std::string whole = exported({"--format", format}).out;
+    tests::write_stack_tape(tape_, {.mode = schema::StackMode::kFramePointers,
+                                    .depth = 8,
+                                    .every_bytes = 1000,
+                                    .sizes = {{1, 1000}}});
+    const std::string sized = exported({"--format", format}).out;
+    EXPECT_FALSE(sized.empty());
+    EXPECT_TRUE(sized == whole) << format;
+  }
+}
+
 TEST_F(ExportCommand, WritesTracesWithoutStacks) {
   tests::write_tape(tape_, {tests::malloc_event(1, 0x1000)});
   const Ended ended = exported({"--format", "firefox"});

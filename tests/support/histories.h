@@ -11,7 +11,7 @@
 
 namespace heaptape::tests {
 
-// Of a tape, with the stacks that `profile` counts, if it is not null.
+// The history of a tape, with the stacks that `profile` counts if it is not null.
 inline replayer::HeapHistory history_of(const std::string& path,
                                         replayer::StackProfile* profile = nullptr,
                                         bool has_times = false) {
