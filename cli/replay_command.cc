@@ -212,17 +212,6 @@ Result<replayer::FilmSites> film_sites_of(const ReplayCommandOptions& options,
   return replayer::film_sites(tape, runs, sites->ranked.sites);
 }
 
-// Returns the exit code.
-int tell_failures(const schema::ReportFigures& report, Console& console) {
-  int exit_code = kExitDone;
-  for (const schema::RunFigures& run : report.runs) {
-    if (run.failure.empty()) continue;
-    exit_code = kExitFailed;
-    console.print_error("'" + run.label + "' failed " + run.failure);
-  }
-  return exit_code;
-}
-
 // The results of a replay, and of its tape: `sites` is null if there are none.
 struct Results {
   const schema::TapeReader& tape;

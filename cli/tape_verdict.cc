@@ -51,16 +51,6 @@ Result<std::vector<replayer::RunResult>> replay_all(schema::TapeReader& tape,
   });
 }
 
-int tell_failures(const std::vector<replayer::RunResult>& runs, Console& console) {
-  int exit_code = kExitDone;
-  for (const replayer::RunResult& run : runs) {
-    if (!run.failure) continue;
-    exit_code = kExitFailed;
-    console.print_error("'" + run.spec.label + "' failed: " + run.failure->text);
-  }
-  return exit_code;
-}
-
 }  // namespace
 
 std::vector<allocators::BackendSpec> default_specs(const schema::TapeReader& tape,
@@ -73,6 +63,16 @@ std::vector<allocators::BackendSpec> default_specs(const schema::TapeReader& tap
     });
   }
   return specs;
+}
+
+int tell_failures(const schema::ReportFigures& report, Console& console) {
+  int exit_code = kExitDone;
+  for (const schema::RunFigures& run : report.runs) {
+    if (run.failure.empty()) continue;
+    exit_code = kExitFailed;
+    console.print_error("'" + run.label + "' failed " + run.failure);
+  }
+  return exit_code;
 }
 
 Status name_sites(schema::TapeReader& tape, const replayer::RankedSites* ranked,
@@ -119,7 +119,7 @@ Result<int> explain_verdict(const ExplainCommandOptions& options, Console& conso
     const std::string text = replayer::verdict_text(report.verdict, report.figures.tape_path);
     console.print_text(wrap_help(text, console.table_width()) + losses_line(tape));
   }
-  return tell_failures(runs, console);
+  return tell_failures(report.figures, console);
 }
 
 }  // namespace heaptape::cli

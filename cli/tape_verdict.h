@@ -17,6 +17,9 @@ namespace heaptape::cli {
 std::vector<allocators::BackendSpec> default_specs(const schema::TapeReader& tape,
                                                    Console& console);
 
+// Prints an error for each run that failed. Returns the exit code.
+int tell_failures(const schema::ReportFigures& report, Console& console);
+
 // Names the sites of the blocks in the verdict. `ranked` may be null: then the call stacks of the
 // tape are read, if it has any and there are blocks to name. Moves the reader.
 base::Status name_sites(schema::TapeReader& tape, const replayer::RankedSites* ranked,

@@ -127,8 +127,7 @@ std::vector<PinGroup> rank_pins(const HeapPicture& picture, std::span<const Hole
   return groups;
 }
 
-std::vector<PinnedBy> rank_culprits(const HeapPicture& picture, std::span<const Hole> holes,
-                                    size_t most) {
+std::optional<PinnedBy> main_culprit(const HeapPicture& picture, std::span<const Hole> holes) {
   std::vector<PinnedHole> pinned;
   for (const Hole& hole : holes) {
     const size_t block = hole.resident_bytes == 0 ? kNoBlock : pin_of(picture, hole).block;
@@ -138,17 +137,22 @@ std::vector<PinnedBy> rank_culprits(const HeapPicture& picture, std::span<const 
   }
   std::ranges::sort(pinned, {},
                     [](const PinnedHole& hole) { return std::pair(hole.size_bytes, hole.birth); });
-  std::vector<PinnedBy> groups;
+  std::span<const PinnedHole> most;
+  uint64_t most_bytes = 0;
   for (auto first = pinned.begin(); first != pinned.end();) {
-    const auto last = std::find_if(first, pinned.end(), [first](const PinnedHole& hole) {
-      return hole.size_bytes != first->size_bytes;
-    });
-    groups.push_back(sum_up({first, last}));
+    uint64_t bytes = 0;
+    auto last = first;
+    for (; last != pinned.end() && last->size_bytes == first->size_bytes; ++last) {
+      bytes += last->resident_bytes;
+    }
+    if (bytes > most_bytes) {
+      most = {first, last};
+      most_bytes = bytes;
+    }
     first = last;
   }
-  std::ranges::stable_sort(groups, std::greater(), &PinnedBy::resident_hole_bytes);
-  if (groups.size() > most) groups.resize(most);
-  return groups;
+  if (most.empty()) return std::nullopt;
+  return sum_up(most);
 }
 
 std::vector<PinningBlock> pinning_blocks(const HeapPicture& picture) {

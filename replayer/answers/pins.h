@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,11 +43,10 @@ struct PinnedBy {
   std::vector<uint64_t> births = {};  // of some of them, evenly chosen
 };
 
-// The `most` sizes whose blocks pin most resident bytes, the greatest first. Each hole belongs to
+// The size whose blocks pin most resident bytes; nothing if no hole has a pin. Each hole belongs to
 // its pin_of() alone, so that none counts twice; open holes belong to none. Takes the time of
 // sorting the pins.
-std::vector<PinnedBy> rank_culprits(const HeapPicture& picture, std::span<const Hole> holes,
-                                    size_t most);
+std::optional<PinnedBy> main_culprit(const HeapPicture& picture, std::span<const Hole> holes);
 
 // How much of a heap's holes each block beside them pins; the shares of all blocks add up to all
 // resident bytes in holes, unless some are open. docs/metrics.md, "Bytes pinned".

@@ -34,7 +34,7 @@ struct JudgedState {
   std::string moment;  // "peak", "plateau", "exit"
   uint64_t at = 0;     // after so many calls
   Account account;
-  std::optional<PinnedBy> pins = {};  // rank_culprits(), the first
+  std::optional<PinnedBy> pins = {};  // main_culprit()
   // The resident bytes that a prediction may be wrong by; 0 if they are none.
   uint64_t error_bytes = 0;
 };

@@ -227,10 +227,7 @@ void ReplayRun::keep_pins(std::span<const Moment> moments) {
   }
   if (names.empty()) return;
   const HeapPicture picture = analysis_->picture(measured_);
-  if (names_culprits_) {
-    constexpr size_t kMostCulprits = 3;
-    analysis_->note_pinned_by(rank_culprits(picture, find_holes(picture), kMostCulprits));
-  }
+  if (names_culprits_) analysis_->note_culprit(main_culprit(picture, find_holes(picture)));
   if (!keep_pins_ && !keep_pinning_blocks_) return;
   std::vector<PinningBlock> blocks = pinning_blocks(picture);
   if (keep_pins_) analysis_->note_pins(blocks, run_calls_);

@@ -303,8 +303,8 @@ void RunAnalysis::note_pins(std::span<const PinningBlock> blocks, uint64_t run_c
   for (MomentState* const state : last_moments()) state->pins = list;
 }
 
-void RunAnalysis::note_pinned_by(const std::vector<PinnedBy>& culprits) {
-  for (MomentState* const state : last_moments()) state->pinned_by = culprits;
+void RunAnalysis::note_culprit(const std::optional<PinnedBy>& culprit) {
+  for (MomentState* const state : last_moments()) state->culprit = culprit;
 }
 
 std::vector<MomentState*> RunAnalysis::last_moments() {

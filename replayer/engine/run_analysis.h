@@ -62,7 +62,7 @@ class RunAnalysis {
   // To the moments of the last look(), but for marks. `run_calls`: of the whole run.
   void note_pins(std::span<const PinningBlock> blocks, uint64_t run_calls);
   // To the same moments.
-  void note_pinned_by(const std::vector<PinnedBy>& culprits);
+  void note_culprit(const std::optional<PinnedBy>& culprit);
 
   // To the account noted last.
   void note_own(const allocators::OwnStatistics& own);

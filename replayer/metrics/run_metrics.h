@@ -59,7 +59,7 @@ struct MomentState {
   std::optional<Account> account;  // nothing if blocks were not followed
   // Blocks beside holes, with the bytes that they pin; nothing if they were not kept.
   std::optional<std::vector<Cohort>> pins = {};
-  std::vector<PinnedBy> pinned_by = {};  // who pins most of the holes; empty where not known
+  std::optional<PinnedBy> culprit = {};  // the size that pins most of the holes, if known
 };
 
 struct HeldMemory {

@@ -170,7 +170,9 @@ void set_verdict(wire::Verdict::Builder out, const Verdict& verdict) {
   }
 }
 
+// The verdict is in `verdict_json`.
 void leave_out_long_lists(wire::Report::Builder report) {
+  report.disownVerdict();
   report.getTape().disownSites();
   report.getTape().disownStacks();
   for (auto run : report.getRuns()) {

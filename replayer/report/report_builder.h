@@ -22,7 +22,8 @@ struct BuiltReport {
   std::string timeline_csv;  // a line for each run and sample; the columns are those of Timeline
   schema::ReportFigures figures;
   std::vector<schema::TimelineFigures> timelines;  // by run
-  // The same JSON without white space and its long parts: timelines, call stacks, sites.
+  // The same JSON without white space and its long parts (timelines, call stacks, sites), and
+  // without the verdict.
   std::string short_json;
   Verdict verdict;
   std::string verdict_json;  // that part of the report

@@ -95,7 +95,7 @@ std::vector<JudgedState> states_of(const RunResult& run, double share, uint64_t 
     judged.account.live_bytes = state.snapshot.live.live_bytes;
     judged.account.slack_bytes = state.snapshot.slack_bytes();
     judged.error_bytes = error_bytes(run, judged.account, share);
-    if (!state.pinned_by.empty()) judged.pins = state.pinned_by.front();
+    judged.pins = state.culprit;
     if (run.spec.kind == BackendKind::kRecorded) {
       note_untouched(state, duration_ns, judged.account);
     }

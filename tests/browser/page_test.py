@@ -30,10 +30,9 @@ class Page(ReplayPages):
     def test_begins_with_the_verdict_of_the_report(self):
         for name in self.pages:
             self.show(name)
-            shown, report = self.run_script("""[[document.getElementById('verdict').textContent,
+            shown, verdict = self.run_script("""[[document.getElementById('verdict').textContent,
                 ...[...document.querySelectorAll('#findings li')].map((one) => [one.dataset.kind, one.textContent])],
-                JSON.parse(document.getElementById('data').textContent).report]""")
-            verdict = report["verdict"]
+                JSON.parse(document.getElementById('data').textContent).verdict]""")
             findings = [[one["kind"], one["evidence"] + one["action"].replace("`", "")] for one in verdict["findings"]]
             self.assertGreater(len(findings), 0)
             self.assertEqual(shown, [verdict["headline"], *findings])

@@ -15,7 +15,6 @@
 #include "replayer/report/html/where_text.h"
 #include "replayer/report/run_summary.h"
 #include "replayer/report/run_table.h"
-#include "replayer/report/verdict_text.h"
 #include "replayer/text/metric_text.h"
 
 namespace heaptape::replayer {
@@ -72,23 +71,6 @@ void write_best(JsonWriter& out, const Verdict& verdict) {
     out.close_object();
   }
   out.close_list();
-}
-
-void write_verdict(JsonWriter& out, const Verdict& verdict) {
-  out.open_object();
-  out.field("headline", headline(verdict));
-  out.field("moment", verdict.moment);
-  out.name("findings");
-  out.open_list();
-  for (const Finding& finding : verdict.findings) {
-    out.open_object();
-    out.field("kind", kind_name(finding.kind));
-    out.field("evidence", evidence(verdict, finding));
-    out.field("action", action(verdict, finding, kSomeTape));
-    out.close_object();
-  }
-  out.close_list();
-  out.close_object();
 }
 
 void write_runs(JsonWriter& out, const std::vector<RunFigures>& runs) {
@@ -186,7 +168,7 @@ std::string replay_page(const schema::TapeReader& tape, const BuiltReport& repor
   out.name("tape");
   write_tape(out, tape);
   out.name("verdict");
-  write_verdict(out, verdict);
+  out.json(report.verdict_json);
   out.field("where",
             where_it_is(told == figures.end() ? nullptr : &*told, state_of(verdict.moment)));
   out.name("best");
