@@ -58,11 +58,16 @@ base::Status write_text(const ExportOptions& options, const std::string& text, C
   return {};
 }
 
-base::Status export_stacks(const ExportOptions& options, Console& console) {
-  HEAPTAPE_ASSIGN_OR_RETURN(const auto rules, replayer::SiteRules::make(options.filters));
+base::Result<schema::TapeReader> open_exported(const ExportOptions& options, Console& console) {
   HEAPTAPE_ASSIGN_OR_RETURN(auto tape, open_tape(options.path, schema::OnDamage::kStop, console));
   HEAPTAPE_RETURN_IF_ERROR(check_output(options));
   note_bigger_tape(tape, console);
+  return tape;
+}
+
+base::Status export_stacks(const ExportOptions& options, Console& console) {
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto rules, replayer::SiteRules::make(options.filters));
+  HEAPTAPE_ASSIGN_OR_RETURN(auto tape, open_exported(options, console));
   HEAPTAPE_ASSIGN_OR_RETURN(const TapeStacks stacks,
                             read_tape_stacks(tape, options.symbols, console));
   replayer::StackProfile profile(stacks.stacks.limit(), {},
@@ -84,13 +89,12 @@ replayer::RecordedProcess process_of(const schema::TapeReader& tape) {
 // Tapes without stacks have a history as well.
 base::Status export_history(const ExportOptions& options, Console& console) {
   HEAPTAPE_ASSIGN_OR_RETURN(const auto rules, replayer::SiteRules::make(options.filters));
-  HEAPTAPE_ASSIGN_OR_RETURN(auto tape, open_tape(options.path, schema::OnDamage::kStop, console));
-  HEAPTAPE_RETURN_IF_ERROR(check_output(options));
-  note_bigger_tape(tape, console);
+  HEAPTAPE_ASSIGN_OR_RETURN(auto tape, open_exported(options, console));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto stacks,
                             read_stacks_if_any(tape, options.filters, options.symbols, console));
-  if (!stacks)
+  if (!stacks) {
     console.print_note("the tape has no call stacks: the file has figures over time only");
+  }
   const auto limit = stacks ? stacks->stacks.limit() : 1;
   replayer::StackProfile profile(limit, {}, replayer::SampleWeight(tape.header().stacks));
   Progress finding(console, "finding moments");
@@ -177,9 +181,7 @@ base::Status export_calls(const ExportOptions& options, replayer::TraceKind kind
   if (!options.filters.only.empty() || !options.filters.hide.empty()) {
     return base::Error::usage("--only and --hide apply to call stacks: omit them");
   }
-  HEAPTAPE_ASSIGN_OR_RETURN(auto tape, open_tape(options.path, schema::OnDamage::kStop, console));
-  HEAPTAPE_RETURN_IF_ERROR(check_output(options));
-  note_bigger_tape(tape, console);
+  HEAPTAPE_ASSIGN_OR_RETURN(auto tape, open_exported(options, console));
   // Some formats have counts of the whole in their heading.
   replayer::CallTrace counted(kind);
   if (kind == replayer::TraceKind::kMalloclab) {
