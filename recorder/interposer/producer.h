@@ -228,7 +228,8 @@ inline void record_fork(uint32_t number) {
 }
 
 // The begin stamp of a resize that began in a pause: it is on no tape, even if it ends behind it.
-inline constexpr uint64_t kBeganInPause = 1;
+// No stamp of either clock, of which one begins at 1.
+inline constexpr uint64_t kBeganInPause = ~uint64_t{0};
 
 // Before a resize, for record_resize(); 0 while there is one thread. A thread without a ring gets
 // one here, before its first call can give a block up: from then on other threads stamp. Announces

@@ -128,6 +128,18 @@ TEST_P(RecordingThreadsTest, EveryWordOfARecordComesWhole) {
   }
 }
 
+TEST_P(RecordingThreadsTest, BeginWithAResize) {
+  LiveSession session({}, GetParam());
+  const Taped taped = session.collect([] {
+    in_threads(1, [](uint32_t) { record_free(1 << 12); });
+    in_threads(1, [](uint32_t) {
+      const void* block = block_at(2 << 12);
+      record_resize(Op::kRealloc, block, 16, block, resize_begin_stamp(block), 0);
+    });
+  });
+  expect_complete(taped, 2);
+}
+
 // An allocator of few blocks, which come back soon to whoever asks, and the threads that use it as
 // the hooks do: releases are logged before the call, the rest after.
 class SharedHeap {
