@@ -25,7 +25,8 @@ using base::Result;
 Result<replayer::NamedReport> read_report(const std::string& path) {
   auto figures = schema::read_figures(path);
   if (!figures.ok()) return not_a_report(figures.error(), path);
-  return replayer::NamedReport{path, *std::move(figures)};
+  HEAPTAPE_ASSIGN_OR_RETURN(auto stacks, schema::read_stack_tree(path));
+  return replayer::NamedReport{path, *std::move(figures), std::move(stacks)};
 }
 
 // The last base: its trees and tapes are compared.
@@ -92,6 +93,7 @@ int run_diff(const DiffOptions& options, Console& console) {
   if (!diff.ok()) return console.fail(diff.error());
   if (options.shows_all) {
     for (replayer::RunDiff& run : diff->runs) run.table_rows = run.rows.size();
+    diff->lists_all_gates = true;
   }
   const base::Status written = write_page(options, *diff);
   if (!written.ok()) return console.fail(written.error());

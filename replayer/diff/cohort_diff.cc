@@ -187,9 +187,8 @@ std::string births_text(const CohortChange& change) {
 std::string moments_text(const std::vector<std::string>& states) {
   std::string text;
   for (size_t i = 0; i < states.size(); ++i) {
-    const std::string group = heading_of(states[i] + ".").group;  // "at plateau", "end"
     if (i != 0) text += i + 1 == states.size() ? " and " : ", ";
-    text += "the " + (group.starts_with("at ") ? group.substr(3) : group);
+    text += "the " + moment_of_state(states[i]);
   }
   return text;
 }
@@ -239,16 +238,15 @@ std::string sizes_text(const CohortChange& change) {
 std::string blocks_text(const CohortChanges& changes) {
   if (changes.sizes.empty()) return "";
   const CohortChange& first = changes.sizes.front();
-  const double share = first.share(changes.base, changes.now);
-  if (share <= 0) return "";
+  if (first.share(changes.base, changes.now) <= 0) return "";
   const bool grew = first.now_count >= first.base_count;
   const uint64_t count =
       grew ? first.now_count - first.base_count : first.base_count - first.now_count;
   std::string text = first.is_about ? "about " : "";
   if (count != 0) text += (grew ? "+" : "-") + base::grouped(count) + " ";
   return text + (count == 1 ? "block of " : "blocks of ") + sizes_text(first) + " alive at the " +
-         changes.moment + ", requested " + births_text(first) + " (" + signed_share_text(share) +
-         " of the change)";
+         changes.moment + ", requested " + births_text(first) + ": " +
+         change_text(first.base_bytes, first.now_bytes, schema::MetricUnit::kBytes);
 }
 
 std::string pins_text(const CohortChanges& changes) {

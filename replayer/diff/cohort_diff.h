@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "replayer/diff/site_diff.h"
 #include "schema/report/cohort_figures.h"
 
 namespace heaptape::replayer {
@@ -40,6 +42,7 @@ struct CohortChanges {
   std::vector<CohortChange> sizes;  // those that changed, greatest share first
   // For holes: the moments ("atExit", "end") that are the same call in each report.
   std::vector<std::string> states = {};
+  std::optional<SiteChanges> sites = {};  // for holes, by the sites of these blocks, if known
 };
 
 // For the peak and the end, in this order.
@@ -53,8 +56,8 @@ std::vector<CohortChanges> diff_pins(const std::vector<schema::PinCohorts>& base
 // "64 B", "256 B to 511 B", "many sizes"
 std::string sizes_text(const CohortChange& change);
 
-// "+1,048,576 blocks of 64 B alive at the end, requested between #1,000 and #2,000,000 (98.0% of
-// the change)": the first size; empty if none has a share of the change.
+// "+1,048,576 blocks of 64 B alive at the end, requested between #1,000 and #2,000,000: +64.0 MiB":
+// the first size, if it changed as the whole did; otherwise empty.
 std::string blocks_text(const CohortChanges& changes);
 
 // "resident bytes in holes at the peak: +3.05 MiB, 98.0% of it beside blocks of 232 B requested

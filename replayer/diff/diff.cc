@@ -210,7 +210,8 @@ void note_estimated_sites(const schema::SiteFigures& base, const schema::SiteFig
 }
 
 // Equal labels should have equal settings; different labels compare settings.
-RunDiff diff_runs(const RunPair& pair, const std::vector<Gate>& gates) {
+RunDiff diff_runs(const RunPair& pair, const std::vector<Gate>& gates, const NamedReport& before,
+                  const NamedReport& after) {
   const auto* const base = pair.first;
   const auto* const now = pair.second;
   RunDiff diff;
@@ -227,6 +228,11 @@ RunDiff diff_runs(const RunPair& pair, const std::vector<Gate>& gates) {
   if (!base->failure.empty()) diff.notes.push_back("the base run failed " + base->failure);
   if (!now->failure.empty()) diff.notes.push_back("the new run failed " + now->failure);
   diff.pins = diff_pins(base->pins, now->pins);
+  for (CohortChanges& pins : diff.pins) {
+    if (!before.stacks || !after.stacks) break;
+    pins.sites = diff_pinning_sites(*before.stacks, base->label, *after.stacks, now->label,
+                                    pins.states.front());
+  }
   std::set<std::string> seen;
   const auto add = [&](const std::string& name) {
     const auto before = base->metric(name);
@@ -319,7 +325,8 @@ Result<ReportDiff> diff_reports(const NamedReport& base, const NamedReport& now,
   if (base.figures.cohorts && now.figures.cohorts) {
     diff.cohorts = diff_cohorts(*base.figures.cohorts, *now.figures.cohorts);
   }
-  for (const RunPair& pair : pairs) diff.runs.push_back(diff_runs(pair, gates));
+  for (const RunPair& pair : pairs) diff.runs.push_back(diff_runs(pair, gates, base, now));
+  diff.summary = summarize(diff.runs, now.figures.verdict_run, diff.sites, diff.cohorts);
   for (const Gate& gate : gates) {
     std::ranges::move(judge(gate, pairs), std::back_inserter(diff.gates));
     if (!is_by_label) continue;

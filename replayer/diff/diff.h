@@ -6,35 +6,20 @@
 #include <vector>
 
 #include "base/result.h"
+#include "replayer/diff/change_summary.h"
 #include "replayer/diff/cohort_diff.h"
 #include "replayer/diff/gate.h"
+#include "replayer/diff/run_diff.h"
 #include "replayer/diff/site_diff.h"
 #include "schema/report/report_metrics.h"
+#include "schema/report/stack_tree.h"
 
 namespace heaptape::replayer {
 
 struct NamedReport {
   std::string path;  // as given on the command line
   schema::ReportFigures figures;
-};
-
-struct MetricRow {
-  std::string name;
-  schema::MetricUnit unit = schema::MetricUnit::kCount;
-  std::optional<schema::MetricValue> base;  // at least one of the two is present
-  std::optional<schema::MetricValue> now;
-  std::optional<schema::Spread> base_spread = {};  // if equal replays differed
-  std::optional<schema::Spread> now_spread = {};
-};
-
-struct RunDiff {
-  std::string label;
-  std::string base_label;          // of the base's run: differs only with a baseline
-  std::vector<std::string> notes;  // sentences: other differences between the two runs
-  std::vector<MetricRow> rows;     // every metric of either run
-  size_t table_rows = 0;           // tables for people show this many, from the first
-  // The blocks beside holes, in each state that both runs have and that changed.
-  std::vector<CohortChanges> pins = {};
+  std::optional<schema::StackTree> stacks = {};
 };
 
 struct ReportDiff {
@@ -48,11 +33,13 @@ struct ReportDiff {
   Side now;
   // A sentence: the reports perhaps do not belong together. Usually empty.
   std::string warning;
+  ChangeSummary summary;               // what to know first
   std::vector<std::string> notes;      // sentences: other tapes, runs missing on one side
   std::vector<RunDiff> runs;           // matched by label, in the order of the new report
   std::vector<SiteChanges> sites;      // for the tapes; empty unless both have call stacks
   std::vector<CohortChanges> cohorts;  // for the tapes; empty if one report has none
   std::vector<GateOutcome> gates;      // gate by gate, each for the runs in order
+  bool lists_all_gates = false;        // in text: also those that did not fail
   size_t new_failures = 0;             // runs that failed only in the new report
   bool failed = false;                 // a gate failed, or a run failed only in the new report
 

@@ -65,7 +65,8 @@ void write_spread(JsonBuilder out, const schema::Spread& spread) {
 }
 
 void write_metric(JsonBuilder out, const MetricRow& row) {
-  ObjectWriter object(out, 4 + row.base_spread.has_value() + row.now_spread.has_value());
+  ObjectWriter object(
+      out, 4U + row.base_spread.has_value() + row.now_spread.has_value() + row.is_noise());
   object.text("unit", schema::unit_name(row.unit));
   object.number("base", row.base);
   object.number("new", row.now);
@@ -74,6 +75,7 @@ void write_metric(JsonBuilder out, const MetricRow& row) {
   object.number("changePercent", percent);
   if (row.base_spread) write_spread(object.add("baseSpread"), *row.base_spread);
   if (row.now_spread) write_spread(object.add("newSpread"), *row.now_spread);
+  if (row.is_noise()) object.add("isNoise").setBoolean(true);
 }
 
 const char* state_name(GateState state) {
@@ -153,7 +155,7 @@ void write_size(JsonBuilder out, const CohortChange& change, double share) {
 }
 
 void write_cohort_changes(JsonBuilder out, const CohortChanges& changes) {
-  ObjectWriter object(out, 4);
+  ObjectWriter object(out, changes.sites ? 5 : 4);
   if (changes.states.empty()) {
     object.text("moment", changes.moment);
   } else {
@@ -164,6 +166,21 @@ void write_cohort_changes(JsonBuilder out, const CohortChanges& changes) {
   write_array(object.add("sizes"), changes.sizes,
               [&changes](JsonBuilder size_out, const CohortChange& change) {
                 write_size(size_out, change, change.share(changes.base, changes.now));
+              });
+  if (changes.sites) write_site_changes(object.add("sites"), *changes.sites);
+}
+
+void write_summary(JsonBuilder out, const ChangeSummary& summary) {
+  ObjectWriter object(out, 4);
+  object.text("headline", summary.headline);
+  object.text("run", summary.run);
+  object.text("state", summary.state);
+  write_array(object.add("parts"), summary.parts,
+              [](JsonBuilder part_out, const ChangedPart& part) {
+                ObjectWriter fields(part_out, 3);
+                fields.text("kind", part.kind);
+                fields.number("changeBytes", static_cast<double>(part.bytes));
+                fields.text("text", part.text);
               });
 }
 
@@ -177,11 +194,12 @@ void write_run(JsonBuilder out, const RunDiff& run) {
 }
 
 void write_diff(JsonBuilder out, const ReportDiff& diff) {
-  ObjectWriter object(out, 12);
+  ObjectWriter object(out, 13);
   object.number("version", kDiffVersion);
   write_side(object.add("base"), diff.base);
   write_side(object.add("new"), diff.now);
   object.text("warning", diff.warning);
+  write_summary(object.add("summary"), diff.summary);
   object.strings("notes", diff.notes);
   write_array(object.add("runs"), diff.runs, write_run);
   write_array(object.add("cohorts"), diff.cohorts, write_cohort_changes);

@@ -73,8 +73,8 @@ std::string test_case(const ReportDiff& diff, const GateOutcome& gate) {
 
 // The time of the replay in the new report; 0 if it has no times.
 std::string seconds_text(const RunDiff& run) {
-  const auto found = std::ranges::find(run.rows, "time.replayNs", &MetricRow::name);
-  if (found == run.rows.end() || !found->now) return "0";
+  const MetricRow* const found = run.find("time.replayNs");
+  if (found == nullptr || !found->now) return "0";
   constexpr double kNsPerSecond = 1e9;
   return base::format_text("%.3f",
                            static_cast<double>(schema::number_of(*found->now)) / kNsPerSecond);
@@ -123,7 +123,7 @@ std::string log_text(const ReportDiff& diff) {
   for (const RunDiff& run : diff.runs) {
     for (const std::string& note : run.notes) text += "note: run " + run.label + ": " + note + "\n";
   }
-  return text + diff.verdict() + "\n";
+  return text + diff.summary.text() + diff.verdict() + "\n";
 }
 
 // A failure without a gate, such as that of a run that is only in the new report.

@@ -79,12 +79,12 @@ double size_of_change(const RunDiff& run, const MetricRow& row) {
   if (const auto percent = percent_change(*row.base, *row.now)) return std::fabs(*percent);
   if (row.name == "accounting.refused") return HUGE_VAL;
   if (row.unit != schema::MetricUnit::kBytes) return 0;
-  const auto whole = std::ranges::find(run.rows, "peak.committedBytes", &MetricRow::name);
-  if (whole == run.rows.end() || !whole->base || schema::number_of(*whole->base) == 0) return 0;
+  const MetricRow* const whole = run.find("peak.committedBytes");
+  if (whole == nullptr || !whole->base || schema::number_of(*whole->base) == 0) return 0;
   return static_cast<double>(100 * schema::number_of(*row.now) / schema::number_of(*whole->base));
 }
 
-// The metrics in the tables, but no times: those are noise unless a gate uses them.
+// The metrics in the tables, without noise.
 std::string changed_most(const ReportDiff& diff) {
   struct Change {
     const RunDiff* run;
@@ -95,7 +95,7 @@ std::string changed_most(const ReportDiff& diff) {
   std::set<std::string> of_program;  // equal in all runs: named once
   for (const RunDiff& run : diff.runs) {
     for (const MetricRow& row : std::span(run.rows).first(run.table_rows)) {
-      if (!row.base || !row.now || *row.base == *row.now || row.name.starts_with("time.")) continue;
+      if (!row.base || !row.now || *row.base == *row.now || row.is_noise()) continue;
       const bool is_of_program = row.name.find(".live") != row.name.npos;
       if (is_of_program && !of_program.insert(row.name).second) continue;
       changes.push_back({&run, &row, size_of_change(run, row)});
@@ -118,8 +118,9 @@ std::string runs_text(const ReportDiff& diff) {
   for (const RunDiff& run : diff.runs) {
     std::string body;
     for (const std::string& note : run.notes) body += "Note: " + escaped(note) + "\n\n";
-    text += folded(run.label + ": " + base::counted(run.table_rows, "metric"),
-                   body + table_text(diff_table(run, run.table_rows)));
+    body += table_text(diff_table(run, run.table_rows));
+    if (has_noise(run, run.table_rows)) body += "\n" + escaped(kNoiseNote) + "\n";
+    text += folded(run.label + ": " + base::counted(run.table_rows, "metric"), body);
   }
   return text;
 }
@@ -129,8 +130,11 @@ std::string runs_text(const ReportDiff& diff) {
 std::string to_markdown(const ReportDiff& diff) {
   std::string text = "**heaptape diff: " + escaped(diff.verdict()) + "**\n";
   if (!diff.warning.empty()) text += "\n**warning: " + escaped(diff.warning) + "**\n";
+  if (!diff.summary.headline.empty()) text += "\n" + escaped(diff.summary.headline) + "\n";
+  if (!diff.summary.parts.empty()) text += "\n";
+  for (const ChangedPart& part : diff.summary.parts) text += "- " + escaped(part.text) + "\n";
   const std::vector<std::string> reasons = reasons_text(diff);
-  if (!reasons.empty()) text += "\n";
+  if (!reasons.empty()) text += "\nWhy gates failed:\n\n";
   for (const std::string& reason : reasons) text += "- " + escaped(reason) + "\n";
   text += failed_gates(diff) + changed_most(diff);
   if (!diff.gates.empty()) {
@@ -139,12 +143,12 @@ std::string to_markdown(const ReportDiff& diff) {
     text += folded("All gates: " + base::grouped(all.size()), gates_text(all));
   }
   text += runs_text(diff);
-  for (const CohortChanges& changes : diff.cohorts) {
-    text += folded("Blocks that account for the change of " + changes.words,
-                   table_text(diff_table(changes)));
-  }
   for (const SiteChanges& changes : diff.sites) {
     text += folded("Sites that account for the change of " + changes.words,
+                   table_text(diff_table(changes)));
+  }
+  for (const CohortChanges& changes : diff.cohorts) {
+    text += folded("Blocks that account for the change of " + changes.words,
                    table_text(diff_table(changes)));
   }
   for (const auto& [heading, rows] : pin_tables(diff)) {

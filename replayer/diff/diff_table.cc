@@ -57,19 +57,13 @@ bool is_about_number_of_holes(const std::string& metric) {
   return metric.find(".holes.") != metric.npos && !metric.ends_with(".holes.bytes");
 }
 
-double change_of(const RunDiff& run, const std::string& metric) {
-  const auto row = std::ranges::find(run.rows, metric, &MetricRow::name);
-  if (row == run.rows.end() || !row->base || !row->now) return 0;
-  return static_cast<double>(schema::number_of(*row->now) - schema::number_of(*row->base));
-}
-
 // Change of the bytes that include holes: for the two shares, committed bytes that are not live.
 double change_of_memory(const RunDiff& run, const std::string& metric) {
   if (!metric.ends_with("ragmentation") && !metric.ends_with("distanceToIdeal")) {
-    return change_of(run, metric);
+    return run.change_of(metric);
   }
   const std::string state = metric.substr(0, metric.rfind('.') + 1);
-  return change_of(run, state + "committedBytes") - change_of(run, state + "liveBytes");
+  return run.change_of(state + "committedBytes") - run.change_of(state + "liveBytes");
 }
 
 // The blocks beside the holes that the gate is about; null if holes are a small part of the change,
@@ -96,13 +90,6 @@ const CohortChanges* pins_of(const ReportDiff& diff, const GateOutcome& gate) {
   return &*pins;
 }
 
-std::string births_cell(const CohortChange& change) {
-  if (change.first_birth == 0) return "";
-  std::string first = (change.is_most ? "mostly #" : "#") + base::grouped(change.first_birth);
-  if (change.first_birth == change.last_birth) return first;
-  return first + " to #" + base::grouped(change.last_birth);
-}
-
 std::string change_cell(const SiteChange& site) {
   std::string text = change_text(site.base, site.now, schema::MetricUnit::kBytes);
   if (site.error() == 0) return text;
@@ -110,11 +97,19 @@ std::string change_cell(const SiteChange& site) {
   return (site.now < site.base ? "-" : "+") + base::estimated_bytes_text(bytes, site.error());
 }
 
+std::string births_cell(const CohortChange& change) {
+  if (change.first_birth == 0) return "";
+  std::string first = (change.is_most ? "mostly #" : "#") + base::grouped(change.first_birth);
+  if (change.first_birth == change.last_birth) return first;
+  return first + " to #" + base::grouped(change.last_birth);
+}
+
 }  // namespace
 
 TableRow diff_row(const MetricRow& row) {
   return {row.name, value_text(row.base, row.unit), value_text(row.now, row.unit),
-          change_text(row.base, row.now, row.unit), percent_text(row.base, row.now)};
+          change_text(row.base, row.now, row.unit),
+          row.is_noise() ? kNoise : percent_text(row.base, row.now)};
 }
 
 std::vector<TableRow> diff_table(const RunDiff& run, size_t rows) {
@@ -128,11 +123,10 @@ std::span<const SiteChange> shown_sites(const SiteChanges& changes) {
 }
 
 std::vector<TableRow> diff_table(const SiteChanges& changes) {
-  std::vector<TableRow> table = {{"site", "base", "new", "change", "share of the change"}};
+  std::vector<TableRow> table = {{"site", "base", "new", "change"}};
   const auto add = [&](const std::string& name, const SiteChange& site) {
     table.push_back({name, base::estimated_bytes_text(site.base, site.base_error),
-                     base::estimated_bytes_text(site.now, site.now_error), change_cell(site),
-                     signed_share_text(site.share(changes.base, changes.now))});
+                     base::estimated_bytes_text(site.now, site.now_error), change_cell(site)});
   };
   const SiteChange total{{}, changes.base, changes.now, changes.base_error, changes.now_error};
   SiteChange others{{}, changes.base, changes.now};  // its error is not known
@@ -150,12 +144,10 @@ std::vector<TableRow> diff_table(const SiteChanges& changes) {
 }
 
 std::vector<TableRow> diff_table(const CohortChanges& changes) {
-  std::vector<TableRow> table = {
-      {"size", "blocks in base", "in new", "change", "share of the change", "requested"}};
+  std::vector<TableRow> table = {{"size", "blocks in base", "in new", "change", "requested"}};
   const auto add = [&](const std::string& name, const CohortChange& change) {
     table.push_back({name, base::grouped(change.base_count), base::grouped(change.now_count),
                      change_text(change.base_bytes, change.now_bytes, schema::MetricUnit::kBytes),
-                     signed_share_text(change.share(changes.base, changes.now)),
                      births_cell(change)});
   };
   CohortChange others;
@@ -185,14 +177,20 @@ std::vector<std::string> reasons_text(const ReportDiff& diff, const GateOutcome&
       std::ranges::find(diff.cohorts, is_at_end(gate) ? "end" : "peak", &CohortChanges::moment);
   const auto site = std::ranges::find(diff.sites, is_at_end(gate) ? "liveBytes" : "peakBytes",
                                       &SiteChanges::name);
-  if (blocks != diff.cohorts.end()) reasons.push_back(blocks_text(*blocks));
-  if (site != diff.sites.end()) reasons.push_back(culprit_text(*site));
+  // Functions first, and first those that pin the holes that the gate is about.
   const CohortChanges* const pins = pins_of(diff, gate);
+  if (pins != nullptr && pins->sites) reasons.push_back(culprit_text(*pins->sites));
+  if (site != diff.sites.end()) reasons.push_back(culprit_text(*site));
+  if (blocks != diff.cohorts.end()) reasons.push_back(blocks_text(*blocks));
   if (pins != nullptr && pins_text(*pins) != "") {
     reasons.push_back(gate.run + ": " + pins_text(*pins));
   }
   std::erase(reasons, "");
   return reasons;
+}
+
+bool has_noise(const RunDiff& run, size_t rows) {
+  return std::ranges::any_of(std::span(run.rows).first(rows), &MetricRow::is_noise);
 }
 
 std::vector<PinTable> pin_tables(const ReportDiff& diff) {
@@ -202,9 +200,13 @@ std::vector<PinTable> pin_tables(const ReportDiff& diff) {
     const CohortChanges* const pins =
         gate.state == GateState::kFailed ? pins_of(diff, gate) : nullptr;
     if (pins == nullptr || !seen.insert(pins).second) continue;
-    tables.push_back({"beside the holes of " + gate.run +
-                          ": blocks that account for the change of " + pins->words,
-                      diff_table(*pins)});
+    const std::string beside = "beside the holes of " + gate.run + ": ";
+    if (pins->sites) {
+      tables.push_back({beside + "sites that account for the change of " + pins->words,
+                        diff_table(*pins->sites)});
+    }
+    tables.push_back(
+        {beside + "blocks that account for the change of " + pins->words, diff_table(*pins)});
   }
   return tables;
 }

@@ -15,25 +15,31 @@ namespace heaptape::replayer {
 std::vector<TableRow> diff_table(const RunDiff& run, size_t rows);
 // The sites that changed most: the rows of the table that have a name.
 std::span<const SiteChange> shown_sites(const SiteChanges& changes);
-// A heading, these sites, the others and the total: site, base, new, change, share.
+// A heading, these sites, the others and the total: site, base, new, change.
 std::vector<TableRow> diff_table(const SiteChanges& changes);
 
 // A heading, the sizes that changed most, the others and the total: size, blocks in base and new,
-// change in bytes, share, the allocating calls.
+// change in bytes, the allocating calls.
 std::vector<TableRow> diff_table(const CohortChanges& changes);
+// For a change in percent that equal replays may differ by.
+inline constexpr const char* kNoise = "noise";
+inline constexpr const char* kNoiseNote =
+    "noise: equal replays may differ as much; replay both sides with --repeat 5 to know";
+// Whether one of the first `rows` metrics of the run is marked so.
+bool has_noise(const RunDiff& run, size_t rows);
 // One row of the table of metrics.
 TableRow diff_row(const MetricRow& row);
 
-// For each failed gate about holes, or about memory that includes holes, the blocks beside them: a
-// heading, and a table as above.
+// For each failed gate about holes, or about memory that includes holes, the sites of the blocks
+// beside them, if known, and these blocks: a heading, and a table as above.
 struct PinTable {
   std::string heading;
   std::vector<TableRow> rows;
 };
 std::vector<PinTable> pin_tables(const ReportDiff& diff);
 
-// Why gates failed, as far as the reports tell: sentences that name blocks and sites. Empty if none
-// failed.
+// Why gates failed, as far as the reports tell: sentences that name sites, then blocks. Empty if
+// none failed.
 std::vector<std::string> reasons_text(const ReportDiff& diff);
 // The same for one gate.
 std::vector<std::string> reasons_text(const ReportDiff& diff, const GateOutcome& gate);

@@ -8,31 +8,61 @@
 
 namespace heaptape::replayer {
 
+namespace {
+
+bool is_listed(const ReportDiff& diff, const GateOutcome& gate) {
+  return diff.lists_all_gates || gate.state == GateState::kFailed;
+}
+
+// The gates that failed, and how many others there are.
+std::string gates_text(const ReportDiff& diff) {
+  if (diff.gates.empty()) return "";
+  std::string text = "\n";
+  size_t passed = 0;
+  size_t skipped = 0;
+  for (const GateOutcome& gate : diff.gates) {
+    if (is_listed(diff, gate)) {
+      text += std::string(state_text(gate.state)) + "  " + gate.expression + "  [" + gate.run +
+              "]  " + gate.detail + "\n";
+    } else {
+      ++(gate.state == GateState::kPassed ? passed : skipped);
+    }
+  }
+  if (passed + skipped == 0) return text;
+  if (passed != 0) text += base::counted(passed, "gate check") + " passed";
+  if (skipped != 0)
+    text += (passed != 0 ? ", " : "") + base::counted(skipped, "gate check") + " skipped";
+  return text + ": --all lists them\n";
+}
+
+}  // namespace
+
 std::string to_text(const ReportDiff& diff) {
-  std::string text = "base  " + side_text(diff.base) + "\nnew   " + side_text(diff.now) + "\n";
+  std::string text = diff.summary.text();
+  if (!text.empty()) text += "\n";
+  text += "base  " + side_text(diff.base) + "\nnew   " + side_text(diff.now) + "\n";
   if (!diff.warning.empty()) text += "WARNING: " + diff.warning + "\n";
   for (const std::string& note : diff.notes) text += "note: " + note + "\n";
+  bool is_noisy = false;
   for (const RunDiff& run : diff.runs) {
     text += "\nrun " + run.label + "\n";
     for (const std::string& note : run.notes) text += "  note: " + note + "\n";
     text += aligned(diff_table(run, run.table_rows), "  ");
+    is_noisy = is_noisy || has_noise(run, run.table_rows);
+  }
+  if (is_noisy) text += std::string("\n") + kNoiseNote + "\n";
+  for (const SiteChanges& changes : diff.sites) {
+    text += "\nsites that account for the change of " + changes.words + "\n";
+    text += aligned(diff_table(changes), "  ");
   }
   for (const CohortChanges& changes : diff.cohorts) {
     text += "\nblocks that account for the change of " + changes.words + "\n";
     text += aligned(diff_table(changes), "  ");
   }
-  for (const SiteChanges& changes : diff.sites) {
-    text += "\nsites that account for the change of " + changes.words + "\n";
-    text += aligned(diff_table(changes), "  ");
-  }
   for (const auto& [heading, rows] : pin_tables(diff)) {
     text += "\n" + heading + "\n" + aligned(rows, "  ");
   }
-  if (!diff.gates.empty()) text += "\n";
-  for (const GateOutcome& gate : diff.gates) {
-    text += std::string(state_text(gate.state)) + "  " + gate.expression + "  [" + gate.run +
-            "]  " + gate.detail + "\n";
-  }
+  text += gates_text(diff);
   const std::vector<std::string> reasons = reasons_text(diff);
   if (!reasons.empty()) text += "\n";
   for (const std::string& reason : reasons) text += reason + "\n";

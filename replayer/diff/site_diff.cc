@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/number_text.h"
 #include "replayer/sites/frame_text.h"
 #include "replayer/text/metric_text.h"
 
@@ -18,13 +19,16 @@ using schema::SiteBytes;
 using schema::SiteFigures;
 
 struct Measure {
-  const char* name;
-  const char* words;
+  std::string name;
+  std::string words;
+  std::string verb;
+  std::string where;
   uint64_t SiteBytes::* value;
 };
-constexpr Measure kMeasures[] = {{"peakBytes", "bytes at the peak", &SiteBytes::peak},
-                                 {"liveBytes", "bytes at the end", &SiteBytes::end},
-                                 {"askedBytes", "bytes requested", &SiteBytes::asked}};
+const Measure kMeasures[] = {
+    {"peakBytes", "bytes at the peak", "has", "at the peak", &SiteBytes::peak},
+    {"liveBytes", "bytes at the end", "has", "at the end", &SiteBytes::end},
+    {"askedBytes", "bytes requested", "requested", "in all", &SiteBytes::asked}};
 
 // Functions whose file a report does not know.
 using Functions = std::set<std::string>;
@@ -124,6 +128,8 @@ SiteChanges changes_of(const Groups& groups, const Measure& measure, const SiteF
                        const SiteFigures& now) {
   SiteChanges changes{.name = measure.name,
                       .words = measure.words,
+                      .verb = measure.verb,
+                      .where = measure.where,
                       .base = base.total.*measure.value,
                       .now = now.total.*measure.value,
                       .sites = {},
@@ -142,6 +148,43 @@ SiteChanges changes_of(const Groups& groups, const Measure& measure, const SiteF
     return change(site.base, site.now, sign);
   });
   return changes;
+}
+
+// The tree's values in the column `index`, by the innermost functions of its stacks.
+SiteFigures innermost(const schema::StackTree& tree, size_t index) {
+  std::vector<uint64_t> own(tree.nodes.size());
+  for (size_t i = 0; i < tree.nodes.size(); ++i) {
+    own[i] += tree.nodes[i].values[index];
+    if (i != 0) own[tree.nodes[i].parent] -= tree.nodes[i].values[index];
+  }
+  std::vector<uint64_t> bytes(tree.frames.size());
+  for (size_t i = 1; i < tree.nodes.size(); ++i) {
+    const uint32_t frame = tree.nodes[i].frame;
+    if (frame < bytes.size()) bytes[frame] += own[i];
+  }
+  SiteFigures figures;
+  if (!tree.nodes.empty()) figures.total.peak = tree.nodes.front().values[index];
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (bytes[i] == 0) continue;
+    const schema::StackTree::Frame& frame = tree.frames[i];
+    figures.list.push_back({.text = frame.name,
+                            .function = frame.name,
+                            .file = frame.file,
+                            .line = frame.line,
+                            .module = frame.module,
+                            .bytes = {.peak = bytes[i]}});
+  }
+  return figures;
+}
+
+std::optional<size_t> pinned_column(const schema::StackTree& tree, const std::string& label,
+                                    const std::string& moment) {
+  const auto found = std::ranges::find_if(tree.pinned, [&](const schema::PinnedName& pinned) {
+    return pinned.label == label &&
+           std::ranges::find(pinned.moments, moment) != pinned.moments.end();
+  });
+  if (found == tree.pinned.end()) return std::nullopt;
+  return schema::kStackValueNames.size() + static_cast<size_t>(found - tree.pinned.begin());
 }
 
 }  // namespace
@@ -163,6 +206,23 @@ std::vector<SiteChanges> diff_sites(const SiteFigures& base, const SiteFigures& 
     all.push_back(changes_of(groups, measure, base, now));
   }
   return all;
+}
+
+std::optional<SiteChanges> diff_pinning_sites(const schema::StackTree& base,
+                                              const std::string& base_label,
+                                              const schema::StackTree& now,
+                                              const std::string& label, const std::string& state) {
+  const std::string moment = moment_of_state(state);
+  const auto before = pinned_column(base, base_label, moment);
+  const auto after = pinned_column(now, label, moment);
+  if (!before || !after) return std::nullopt;
+  const SiteFigures base_sites = innermost(base, *before);
+  const SiteFigures now_sites = innermost(now, *after);
+  if (!module_known_once(base_sites, now_sites).empty()) return std::nullopt;
+  const std::string where = "at the " + moment;
+  const Measure measure{"pinnedBytes", "resident bytes in holes of " + label + " " + where, "pins",
+                        where, &SiteBytes::peak};
+  return changes_of(grouped_sites(base_sites, now_sites), measure, base_sites, now_sites);
 }
 
 std::string module_known_once(const SiteFigures& base, const SiteFigures& now) {
@@ -194,10 +254,17 @@ std::string short_text(const CallSite& place) {
 std::string culprit_text(const SiteChanges& changes) {
   if (changes.sites.empty()) return "";
   const SiteChange& first = changes.sites.front();
-  const double share = first.share(changes.base, changes.now);
-  if (share <= 0) return "";
-  return short_text(first.place) + " accounts for " + signed_share_text(share) +
-         " of the change of " + changes.words;
+  if (first.share(changes.base, changes.now) <= 0) return "";
+  const auto more = [](uint64_t base, uint64_t now, uint64_t error) {
+    const uint64_t bytes = std::max(base, now) - std::min(base, now);
+    return base::estimated_bytes_text(bytes, error) + (now < base ? " less" : " more");
+  };
+  std::string text = short_text(first.place) + " " + changes.verb + " " +
+                     more(first.base, first.now, first.error()) + " " + changes.where;
+  const uint64_t base_rest = changes.base - std::min(changes.base, first.base);
+  const uint64_t now_rest = changes.now - std::min(changes.now, first.now);
+  if (base_rest == now_rest) return text;
+  return text + ", all other sites " + more(base_rest, now_rest, 0);
 }
 
 }  // namespace heaptape::replayer

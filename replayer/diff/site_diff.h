@@ -1,4 +1,4 @@
-// Which call sites account for the change between two tapes. docs/metrics.md, "Sites of two
+// Which call sites account for the change between two reports. docs/metrics.md, "Sites of two
 // reports".
 #pragma once
 
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "schema/report/site_figures.h"
+#include "schema/report/stack_tree.h"
 
 namespace heaptape::replayer {
 
@@ -32,6 +33,8 @@ struct SiteChange {
 struct SiteChanges {
   std::string name;   // in SiteTotals of report.capnp: "peakBytes", "liveBytes", "askedBytes"
   std::string words;  // "bytes at the peak"
+  std::string verb;   // "has", "pins"
+  std::string where;  // "at the peak"
   uint64_t base = 0;  // for all sites, including unlisted ones
   uint64_t now = 0;
   std::vector<SiteChange> sites;  // those that changed, greatest share first
@@ -43,6 +46,13 @@ struct SiteChanges {
 std::vector<SiteChanges> diff_sites(const schema::SiteFigures& base,
                                     const schema::SiteFigures& now);
 
+// The change of the resident bytes in holes of a run, by the sites of the blocks that pin them, at
+// the state of the run ("atPlateau") for which each tree has them; nothing if one has not.
+std::optional<SiteChanges> diff_pinning_sites(const schema::StackTree& base,
+                                              const std::string& base_label,
+                                              const schema::StackTree& now,
+                                              const std::string& label, const std::string& state);
+
 // A module whose functions are known in only one of the reports, so that its sites cannot be
 // compared. Empty if there is none.
 std::string module_known_once(const schema::SiteFigures& base, const schema::SiteFigures& now);
@@ -50,7 +60,8 @@ std::string module_known_once(const schema::SiteFigures& base, const schema::Sit
 // "lex (lex.h:3)", fit for a column: with the function's short name.
 std::string short_text(const schema::CallSite& place);
 
-// A sentence that names the first site with a share of the change; empty if there is none.
+// "remember (cache.c:22) has 390.7 KiB more at the peak, all other sites 200 B less": the first
+// site, if it changed as the whole did; otherwise empty.
 std::string culprit_text(const SiteChanges& changes);
 
 }  // namespace heaptape::replayer

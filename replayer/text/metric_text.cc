@@ -63,6 +63,11 @@ MetricHeading heading_of(const std::string& metric) {
   return {first_dot == metric.npos ? "" : words(metric.substr(0, first_dot)), name};
 }
 
+std::string moment_of_state(const std::string& state) {
+  const std::string group = heading_of(state + ".").group;  // "at plateau", "end"
+  return group.starts_with("at ") ? group.substr(3) : group;
+}
+
 double ratio(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }

@@ -17,6 +17,9 @@ struct MetricHeading {
 };
 MetricHeading heading_of(const std::string& metric);
 
+// "plateau" for "atPlateau", "end" for "end".
+std::string moment_of_state(const std::string& state);
+
 double ratio(uint64_t part, uint64_t whole);  // 0 if `whole` is 0
 
 // "12.3%"; a nonzero share never prints as 0.0%. "-" if `whole` is 0.

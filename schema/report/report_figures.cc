@@ -300,6 +300,7 @@ ReportFigures report_figures(wire::Report::Reader report, const TextPart& text) 
   }
   add_owners(figures);
   if (report.getTape().hasSites()) figures.sites = figures_of(report.getTape().getSites());
+  figures.verdict_run = text_of(report.getVerdict().getRun());
   const auto program = report.getProgram();
   if (program.hasLiveAtPeak() || program.hasLiveAtEnd()) {
     figures.cohorts = {cohorts_of(program.getLiveAtPeak()), cohorts_of(program.getLiveAtEnd())};

@@ -129,6 +129,7 @@ struct ReportFigures {
   std::optional<ProcessFigures> largest = {};  // the sample with most anonymous memory
   std::optional<SiteFigures> sites = {};       // nothing if the tape had no call stacks
   std::optional<LiveCohorts> cohorts = {};     // nothing for an older report, or if all runs failed
+  std::string verdict_run = "";                // label of the run that the verdict is about
 };
 
 // The figures of the report in the file `path`.

@@ -38,6 +38,16 @@ class SideBySide(Pages):
     def test_opens_without_a_complaint(self):
         self.assert_opens_well(self.folder / "diff.html")
 
+    def test_says_what_changed_right_under_the_verdict(self):
+        base, now = self.folder / "base.json", self.folder / "buddies.json"
+        heaptape("replay", self.folder / "fill.tape", "-a", "malloc=model:buddy", "-o", now)
+        diff = heaptape("diff", base, now, "--html", self.folder / "buddies.html", "--format", "json")
+        browser.show(self.driver, self.folder / "buddies.html")
+        words = self.run_script("[...document.querySelectorAll('#verdict + #headline, #headline + #parts li')].map((item) => item.textContent)")
+        summary = json.loads(diff)["summary"]
+        self.assertEqual(words, [summary["headline"], *(part["text"] for part in summary["parts"])])
+        self.assertGreater(len(words), 2)
+
     def test_has_the_account_of_the_base_above_that_of_the_new(self):
         self.assertEqual([names for names, _ in self.bars()], [["malloc", "base"], ["malloc", "new"], ["slabs", "base"], ["slabs", "new"]])
 
@@ -62,9 +72,11 @@ class SideBySide(Pages):
         self.assertEqual(rows, [["FAIL"], [], []])
 
     def test_has_gates_that_failed_before_others(self):
-        rows = self.run_script("""[...heaptape.diff.gates({gates: [["SKIP", "a > 1", "x", ""],
-            ["PASS", "b > 1", "x", "1"], ["FAIL", "c > 1", "y", "2"], ["PASS", "d > 1", "z", "3"]]})
-            .querySelectorAll('tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))""")
+        rows, folded = self.run_script("""(gates => [[...gates.querySelectorAll('tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent)),
+            [gates.querySelector('details').open, gates.querySelectorAll('details tbody tr').length, gates.querySelector('summary').textContent]])(
+            heaptape.diff.gates({gates: [["SKIP", "a > 1", "x", ""],
+            ["PASS", "b > 1", "x", "1"], ["FAIL", "c > 1", "y", "2"], ["PASS", "d > 1", "z", "3"]]}))""")
+        self.assertEqual(folded, [False, 3, "Gates that passed or were skipped: 3"])
         self.assertEqual(
             rows,
             [
@@ -203,9 +215,10 @@ class Changes(UsualFlameGraph, Pages):
         self.assertEqual(len(self.driver.find_elements(By.CSS_SELECTOR, ".frame.found")), 1)
 
     def test_says_right_under_the_verdict_why_gates_failed(self):
-        reasons = self.run_script("[...document.querySelectorAll('#verdict + #reasons li')].map((item) => item.textContent)")
+        reasons = self.run_script("[...document.querySelectorAll('#headline ~ #reasons li')].map((item) => item.textContent)")
         self.assertEqual(reasons, self.json["reasons"])
-        self.assertTrue(reasons[0].startswith("+1 block of 300 B alive at the peak, requested by #2"), reasons)
+        self.assertEqual(reasons[0], "lex (lex.h:3) has 300 B more at the peak, all other sites 50 B less")
+        self.assertTrue(reasons[1].startswith("+1 block of 300 B alive at the peak, requested by #2"), reasons)
 
     def test_says_nothing_of_reasons_where_nothing_failed(self):
         self.show("sampled")

@@ -25,11 +25,14 @@ class LastCalls : public RecordTest {
     return std::move(*reader);
   }
   // So many processes, for two seconds.
-  void record_busy(int processes, const std::string& keep) const {
+  // They end of themselves, one by one, or are killed at the same time.
+  enum class End { kTold, kKilled };
+  void record_busy(int processes, const std::string& keep, End end = End::kTold) const {
     const std::string told = dir_.file("told");
     std::string script;
     for (int i = 0; i < processes; ++i) script += target_path("busy") + " " + told + " & ";
-    script += "sleep 2; touch " + told + "; wait; exit 5";
+    script += "sleep 2; " + (end == End::kTold ? "touch " + told : "kill -9 $(jobs -p)");
+    script += "; wait; exit 5";
     const Ended ended = record({"bash", "-c", script}, {"--keep-last", keep});
     EXPECT_EQ(ended.status, 5) << ended.describe();
   }
@@ -131,7 +134,7 @@ TEST_F(LastCalls, AreWrittenBeforeAMemoryLimitKills) {
 }
 
 TEST_F(LastCalls, ShareTheirBytesAmongProcesses) {
-  record_busy(3, "4MiB");
+  record_busy(3, "4MiB", End::kKilled);
   EXPECT_TRUE(all_verify());
   size_t busy = 0;
   for (const schema::ManifestProcess& process : manifest().processes) {

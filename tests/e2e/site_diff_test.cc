@@ -46,9 +46,13 @@ TEST_F(SiteDiff, NamesThePlantedLine) {
   EXPECT_EQ(text.status, 1) << text.err;
   EXPECT_NE(text.out.find("\nsites that account for the change of bytes at the peak\n"),
             std::string::npos);
-  EXPECT_NE(text.out.find("share of the change\n  " + site + " "), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("      change\n  " + site + " "), std::string::npos) << text.out;
+  EXPECT_TRUE(text.out.starts_with("model:ideal keeps ")) << text.out;
+  EXPECT_NE(text.out.find("\n  +390.6 KiB live: " + site + " has 390."), std::string::npos)
+      << text.out;
   EXPECT_NE(diff("json").out.find("\"site\": \"" + site + "\""), std::string::npos);
-  EXPECT_NE(diff("junit").out.find("; " + site + " accounts for 100."), std::string::npos)
+  EXPECT_NE(diff("junit").out.find("; " + site + " has 390.7 KiB more at the peak"),
+            std::string::npos)
       << diff("junit").out;
 }
 

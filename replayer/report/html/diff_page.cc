@@ -125,6 +125,11 @@ std::string diff_page(const ReportDiff& diff, const ReportSeries& base, const Re
   out.field("kind", "diff");
   out.field("heaptape", base::kVersion);
   out.field("verdict", diff.verdict());
+  out.field("headline", diff.summary.headline);
+  out.name("parts");
+  out.open_list();
+  for (const ChangedPart& part : diff.summary.parts) out.string(part.text);
+  out.close_list();
   out.name("reasons");
   out.list(reasons_text(diff));
   out.field("warning", diff.warning);

@@ -145,6 +145,7 @@ TEST_F(DiffCommand, RestrictsItselfToOneRun) {
 TEST_F(DiffCommand, ColoursWhatFailed) {
   change(" 104857600,", " 124857600,");
   options_.fail_if = {"peak.committedBytes>+5%"};
+  options_.shows_all = true;
   console_.choose_colours(ColourChoice::kAlways);
   EXPECT_EQ(run(), 1);
   EXPECT_NE(out_.str().find("\033[31mFAIL  peak.committedBytes>+5%"), std::string::npos);

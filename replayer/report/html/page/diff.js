@@ -10,12 +10,18 @@
     return element("div", {text: name + ": " + one.path + " (tape " + one.tape + ", " + grouped(one.events) + " events)"});
   }
 
+  function list(id, texts) {
+    return texts.length === 0 ? null : element("ul", {class: "where", id}, ...texts.map((text) => element("li", {}, ...prose(text))));
+  }
+
   function head(data) {
     return [
       element("h1", {text: "heaptape diff"}),
       element("div", {class: "facts"}, side("base", data.base), side("new", data.now)),
       element("p", {class: data.verdict.startsWith("FAIL") ? "verdict failed" : "verdict", id: "verdict", text: data.verdict}),
-      data.reasons.length === 0 ? null : element("ul", {class: "where", id: "reasons"}, ...data.reasons.map((text) => element("li", {}, ...prose(text)))),
+      data.headline ? element("p", {id: "headline", text: data.headline}) : null,
+      list("parts", data.parts),
+      list("reasons", data.reasons.filter((text) => !data.parts.some((part) => part.includes(text)))),
       data.warning ? element("p", {class: "failed", text: "WARNING: " + data.warning}) : null,
       ...data.notes.map((note) => element("p", {class: "note", text: note})),
     ].filter(Boolean);
@@ -53,11 +59,14 @@
 
   function gates(data) {
     if (data.gates.length === 0) return null;
-    const order = ["FAIL", "PASS", "SKIP"];
-    const rows = [...data.gates].sort((a, b) => order.indexOf(a[0]) - order.indexOf(b[0]))
+    const rows = (states) => states.flatMap((state) => data.gates.filter((gate) => gate[0] === state))
       .map(([state, expression, label, detail]) => [expression, state, heaptape.named(label).text, detail]);
-    const mark = (number, column) => column === 0 && rows[number][1] === "FAIL" ? {class: "failed"} : {};
-    return section("gates", "Gates", table([["gate", "result", "run", "values"], ...rows], "Gates", mark));
+    const all = (states, mark) => table([["gate", "result", "run", "values"], ...rows(states)], "Gates: " + states.join(", "), mark);
+    const failed = data.gates.filter((gate) => gate[0] === "FAIL").length;
+    return section("gates", "Gates",
+                   failed === 0 ? null : all(["FAIL"], (number, column) => column === 0 ? {class: "failed"} : {}),
+                   failed === data.gates.length ? null : element("details", {}, element("summary", {text: "Gates that passed or were skipped: " + grouped(data.gates.length - failed)}),
+                                                                 all(["PASS", "SKIP"])));
   }
 
   function runs(data) {
