@@ -159,13 +159,13 @@ struct ReplayCommandOptions {
 int run_replay(const ReplayCommandOptions& options, Console& console);
 
 struct ExplainCommandOptions {
-  std::string tape_path;             // or that of a manifest
-  std::string process = {};          // in a manifest; empty: see choose_tape()
-  bool is_chosen = false;            // from a manifest, by choose_tape()
-  std::string spec;                  // the value of -a
-  std::optional<std::string> at;     // the value of --at
-  replayer::ExplainOptions explain;  // spec and moment are filled in from the above
-  replayer::HolesOptions holes = {};
+  std::string tape_path;              // or that of a manifest
+  std::string process = {};           // in a manifest; empty: see choose_tape()
+  bool is_chosen = false;             // from a manifest, by choose_tape()
+  std::string spec;                   // the value of -a
+  std::optional<std::string> at;      // the value of --at
+  replayer::ExplainOptions explain;   // spec and moment are filled in from the above
+  replayer::HolesOptions holes = {};  // a top of 0: --top was not given to `explain`
   replayer::SiteFilters filters = {};
   replayer::SymbolOptions symbols = {};
   Format format = Format::kText;

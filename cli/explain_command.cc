@@ -114,6 +114,8 @@ int run(const ExplainCommandOptions& given, Console& console, Describe describe)
   ExplainCommandOptions options = given;
   options.is_chosen = *path != given.tape_path;
   options.tape_path = *path;
+  constexpr size_t kUsualTop = 5;
+  if (!options.spec.empty() && options.holes.top == 0) options.holes.top = kUsualTop;
   const Result<int> exit_code = options.spec.empty() ? explain_verdict(options, console)
                                                      : explain_tape(options, console, describe);
   return exit_code.ok() ? console.finish(*exit_code) : console.fail(exit_code.error());

@@ -125,7 +125,7 @@ void add_explain(CLI::App& app, Request& request) {
       "explain", "Show where an allocator's memory is, and what would return it to the system");
   add_explained(command, *options,
                 " (default: those of `heaptape replay`, and what follows from all of them)");
-  options->holes.top = 5;
+  options->holes.top = 0;
   add_count(command, "--top", options->holes.top, {.least = 1, .most = 100'000},
             "how many groups of pins and how many growths to show (default 5)");
   command->add_flag("--foresight", options->explain.with_foresight,

@@ -16,12 +16,21 @@ size_t indent_of(std::string_view line) {
   return std::min(line.find_first_not_of(' ', gap), line.size());
 }
 
+// The next word; a command between backquotes is one. False at the end.
+bool read_word(std::istringstream& words, std::string& word) {
+  if (!(words >> word)) return false;
+  for (std::string more; std::ranges::count(word, '`') % 2 == 1 && words >> more;) {
+    word += " " + more;
+  }
+  return true;
+}
+
 void wrap_line(const std::string& line, size_t columns, std::string& out) {
   const size_t indent = indent_of(line);
   out += line.substr(0, indent);
   size_t at = indent;
   std::istringstream words(line.substr(indent));
-  for (std::string word; words >> word; at += word.size()) {
+  for (std::string word; read_word(words, word); at += word.size()) {
     if (at > indent && at + 1 + word.size() > columns) {
       out.append("\n").append(indent, ' ');
       at = indent;

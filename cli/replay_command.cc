@@ -257,19 +257,13 @@ Result<int> replay_and_report(const ReplayCommandOptions& options, Console& cons
   replay_options.keep_pins = !options.report_path.empty();
   replay_options.keep_pinning_blocks = sites.has_value();
   replay_options.keep_film = !options.html_path.empty();
-  Progress progress(console, "replaying " + base::display_text(options.tape_path));
-  constexpr double kShareOfSearch = 0.2;
-  HEAPTAPE_ASSIGN_OR_RETURN(
-      replay_options.moments,
-      replayer::find_moments(
-          tape, options.replay.until, [&](double share) { progress.show(share * kShareOfSearch); },
-          &replay_options.process, options.replay.from));
-  HEAPTAPE_ASSIGN_OR_RETURN(replay_options.actions,
-                            actions_of(options, tape, replay_options.moments));
+  const auto find_actions = [&]() -> Status {
+    HEAPTAPE_ASSIGN_OR_RETURN(replay_options.actions,
+                              actions_of(options, tape, replay_options.moments));
+    return {};
+  };
   HEAPTAPE_ASSIGN_OR_RETURN(const auto runs,
-                            replayer::replay(tape, replay_options, [&](double share) {
-                              progress.show(kShareOfSearch + (1 - kShareOfSearch) * share);
-                            }));
+                            find_moments_and_replay(tape, replay_options, console, find_actions));
   if (sites) HEAPTAPE_RETURN_IF_ERROR(add_tree(tape, rules, runs, *sites));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto film_sites, film_sites_of(options, tape, runs, sites));
   const auto* const ranked = sites ? &sites->ranked : nullptr;

@@ -30,15 +30,19 @@ Status check_options(const ExplainCommandOptions& options) {
   const char* const one = options.at                       ? "--at"
                           : !options.html_path.empty()     ? "--html"
                           : options.explain.with_foresight ? "--foresight"
+                          : options.holes.top != 0         ? "--top"
+                          : !options.filters.only.empty()  ? "--only"
                                                            : nullptr;
   if (one == nullptr) return {};
   return Error::usage(std::string(one) +
                       " is about the heap of one allocator: add -a, such as -a recorded");
 }
 
-Result<std::vector<replayer::RunResult>> replay_all(schema::TapeReader& tape,
-                                                    replayer::ReplayOptions& options,
-                                                    Console& console) {
+}  // namespace
+
+Result<std::vector<replayer::RunResult>> find_moments_and_replay(
+    schema::TapeReader& tape, replayer::ReplayOptions& options, Console& console,
+    const std::function<Status()>& before_replay) {
   constexpr double kShareOfSearch = 0.2;
   Progress progress(console, "replaying " + base::display_text(tape.path()));
   HEAPTAPE_ASSIGN_OR_RETURN(
@@ -46,12 +50,11 @@ Result<std::vector<replayer::RunResult>> replay_all(schema::TapeReader& tape,
       replayer::find_moments(
           tape, options.until, [&](double share) { progress.show(share * kShareOfSearch); },
           &options.process, options.from));
+  if (before_replay) HEAPTAPE_RETURN_IF_ERROR(before_replay());
   return replayer::replay(tape, options, [&](double share) {
     progress.show(kShareOfSearch + (1 - kShareOfSearch) * share);
   });
 }
-
-}  // namespace
 
 std::vector<allocators::BackendSpec> default_specs(const schema::TapeReader& tape,
                                                    Console& console) {
@@ -107,7 +110,7 @@ Result<int> explain_verdict(const ExplainCommandOptions& options, Console& conso
                                    .threads = options.explain.threads,
                                    .name_culprits = true,
                                    .times = false};
-  HEAPTAPE_ASSIGN_OR_RETURN(const auto runs, replay_all(tape, replayed, console));
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto runs, find_moments_and_replay(tape, replayed, console));
   const auto name = [&](replayer::Verdict& verdict) {
     return name_sites(tape, nullptr, options.filters, options.symbols, console, verdict);
   };

@@ -1,6 +1,7 @@
 // The verdict on a tape: `heaptape explain` without an allocator, and its call sites for `replay`.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "allocators/catalog/backend_spec.h"
@@ -8,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "replayer/answers/verdict.h"
+#include "replayer/engine/replay.h"
 #include "replayer/report/report_builder.h"
 #include "schema/tape/tape_reader.h"
 
@@ -16,6 +18,12 @@ namespace heaptape::cli {
 // The allocators of `heaptape replay` without -a, as far as installed and as the tape allows.
 std::vector<allocators::BackendSpec> default_specs(const schema::TapeReader& tape,
                                                    Console& console);
+
+// Fills in the moments and the process of `options`, then replays. `before_replay` may look at
+// these and change the rest.
+base::Result<std::vector<replayer::RunResult>> find_moments_and_replay(
+    schema::TapeReader& tape, replayer::ReplayOptions& options, Console& console,
+    const std::function<base::Status()>& before_replay = {});
 
 // Prints an error for each run that failed. Returns the exit code.
 int tell_failures(const schema::ReportFigures& report, Console& console);

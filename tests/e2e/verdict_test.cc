@@ -71,6 +71,8 @@ TEST_F(VerdictCommand, IsPartOfTheReport) {
 TEST_F(VerdictCommand, RefusesWhatIsAboutOneHeap) {
   const std::string page = dir_.file("p.html");
   expect_refusal(heaptape("explain", {"--at", "peak"}), "--at is about the heap of one allocator");
+  expect_refusal(heaptape("explain", {"--top", "5"}), "--top is about the heap of one allocator");
+  expect_refusal(heaptape("explain", {"--only", "x"}), "--only is about the heap of one allocator");
   expect_refusal(heaptape("explain", {"--html", page}), "--html is about the heap of one");
   expect_refusal(heaptape("explain", {"--foresight"}), "--foresight is about the heap of one");
   EXPECT_FALSE(std::filesystem::exists(page));

@@ -39,5 +39,11 @@ TEST(HelpText, KeepsWordsThatAreLongerThanALine) {
             "  --sort=a|b|c|d|e|f|g  by\n                        it\n");
 }
 
+TEST(HelpText, KeepsCommandsInOneLine) {
+  EXPECT_EQ(wrap_help("try it with `heaptape replay run.tape` or `true`\n", 20),
+            "try it with\n`heaptape replay run.tape`\nor `true`\n");
+  EXPECT_EQ(wrap_help("an odd ` and many words\n", 12), "an odd\n` and many words\n");
+}
+
 }  // namespace
 }  // namespace heaptape::cli
