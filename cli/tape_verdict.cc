@@ -1,5 +1,6 @@
 #include "cli/tape_verdict.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -16,8 +17,10 @@
 #include "replayer/engine/tape_moments.h"
 #include "replayer/report/report_builder.h"
 #include "replayer/report/run_verdict.h"
+#include "replayer/report/tape_stats.h"
 #include "replayer/report/verdict_text.h"
 #include "replayer/sites/call_sites.h"
+#include "replayer/sites/stack_profile.h"
 
 namespace heaptape::cli {
 namespace {
@@ -36,6 +39,22 @@ Status check_options(const ExplainCommandOptions& options) {
   if (one == nullptr) return {};
   return Error::usage(std::string(one) +
                       " is about the heap of one allocator: add -a, such as -a recorded");
+}
+
+// Counts the calls up to the verdict's moment.
+Status name_live(schema::TapeReader& tape, const replayer::Sites& sites, Console& console,
+                 replayer::Verdict& verdict) {
+  const auto stacks = static_cast<schema::FrameNumber>(sites.by_stack().size());
+  replayer::StackProfile profile(stacks, sites.by_stack(),
+                                 replayer::SampleWeight(tape.header().stacks));
+  Progress progress(console, "counting");
+  HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
+  HEAPTAPE_RETURN_IF_ERROR(replayer::count_stacks(
+      tape, profile, [&progress](double share) { progress.show(share); }, 1, verdict.at));
+  HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
+  replayer::name_live(replayer::site_table(profile, sites, replayer::StackValue::kEnd), sites,
+                      verdict);
+  return {};
 }
 
 }  // namespace
@@ -81,9 +100,10 @@ int tell_failures(const schema::ReportFigures& report, Console& console) {
 Status name_sites(schema::TapeReader& tape, const replayer::RankedSites* ranked,
                   const replayer::SiteFilters& filters, const replayer::SymbolOptions& symbols,
                   Console& console, replayer::Verdict& verdict) {
-  if (ranked != nullptr) replayer::name_live(ranked->table, ranked->sites, verdict);
   std::vector<uint64_t> calls = replayer::calls_of(verdict);
-  if (calls.empty()) return {};
+  const bool tells_live = std::ranges::find(verdict.findings, replayer::FindingKind::kLive,
+                                            &replayer::Finding::kind) != verdict.findings.end();
+  if (calls.empty() && !tells_live) return {};
   const replayer::Sites* sites = ranked == nullptr ? nullptr : &ranked->sites;
   std::optional<TapeStacks> stacks;
   std::optional<replayer::Sites> own;
@@ -94,6 +114,8 @@ Status name_sites(schema::TapeReader& tape, const replayer::RankedSites* ranked,
     HEAPTAPE_ASSIGN_OR_RETURN(const auto rules, replayer::SiteRules::make(filters));
     sites = &own.emplace(stacks->stacks, stacks->symbols, rules);
   }
+  if (tells_live) HEAPTAPE_RETURN_IF_ERROR(name_live(tape, *sites, console, verdict));
+  if (calls.empty()) return {};
   HEAPTAPE_ASSIGN_OR_RETURN(const auto of_calls,
                             replayer::CallSites::read(tape, *sites, std::move(calls)));
   replayer::name_sites(of_calls, verdict);

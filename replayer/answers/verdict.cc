@@ -80,6 +80,7 @@ class Judge {
     if (const JudgedRun* const like = like_recorded()) verdict_.run.family = like->allocator.family;
     verdict_.role = run.role;
     verdict_.moment = state_.moment;
+    verdict_.at = state_.at;
     verdict_.held_bytes = held_bytes(account);
     verdict_.live_bytes = touched_live_bytes(account);
     verdict_.untouched_bytes = untouched_bytes(account);

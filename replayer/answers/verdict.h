@@ -87,6 +87,7 @@ struct Verdict {
   Allocator run = {};  // without a label: no run with memory of its own finished
   RunRole role = RunRole::kCandidate;
   std::string moment = "";
+  uint64_t at = 0;               // after so many calls
   uint64_t held_bytes = 0;       // resident in the heap
   uint64_t live_bytes = 0;       // of these: requested, and touched as far as known
   uint64_t untouched_bytes = 0;  // live, not resident

@@ -206,18 +206,17 @@ void name_sites(const CallSites& calls, Verdict& verdict) {
 }
 
 void name_live(const SiteTable& table, const Sites& sites, Verdict& verdict) {
-  if (verdict.moment != "peak") return;
   const SiteRow* most = nullptr;
   for (const SiteRow& row : table.rows) {
-    const bool is_known = sites.list()[row.site].place != nullptr && row.totals.peak_bytes != 0;
+    const bool is_known = sites.list()[row.site].place != nullptr && row.totals.live_bytes != 0;
     if (!is_known) continue;
-    if (most == nullptr || row.totals.peak_bytes > most->totals.peak_bytes) most = &row;
+    if (most == nullptr || row.totals.live_bytes > most->totals.live_bytes) most = &row;
   }
   if (most == nullptr) return;
   for (Finding& finding : verdict.findings) {
     if (finding.kind != FindingKind::kLive) continue;
     finding.site = sites.short_text(most->site);
-    finding.site_share = ratio(most->totals.peak_bytes, table.total.peak_bytes);
+    finding.site_share = ratio(most->totals.live_bytes, table.total.live_bytes);
   }
 }
 

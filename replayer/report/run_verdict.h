@@ -22,7 +22,7 @@ Verdict judge_runs(const schema::TapeHeader& tape, const schema::ReportFigures& 
 std::vector<uint64_t> calls_of(const Verdict& verdict);
 // `calls` are the sites of calls_of().
 void name_sites(const CallSites& calls, Verdict& verdict);
-// Names the site with most live bytes, if the verdict is about the peak.
+// Names the site with most live bytes. `table` has counted the calls up to the verdict's moment.
 void name_live(const SiteTable& table, const Sites& sites, Verdict& verdict);
 
 }  // namespace heaptape::replayer

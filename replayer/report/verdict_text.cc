@@ -123,6 +123,16 @@ std::string live_site_text(const Finding& finding) {
   return ", " + percent(finding.site_share) + " of it for " + finding.site;
 }
 
+std::string live_action(const Verdict& verdict, const Finding& finding, const std::string& tape) {
+  if (!finding.site.empty()) {
+    return "keep less of it, or free it sooner; " +
+           command({"heaptape", "stats", tape, "--by", "site", "--at", verdict.moment}) +
+           " names all who asked for it";
+  }
+  if (!verdict.can_be_recorded) return "";
+  return command({"heaptape", "record", "--stacks", "dwarf"}) + " says who asks for it";
+}
+
 std::string plain_evidence(const Verdict& verdict, const Finding& finding) {
   const std::string bytes = part(verdict, finding.bytes);
   switch (finding.kind) {
@@ -176,8 +186,7 @@ std::string plain_action(const Verdict& verdict, const Finding& finding, const s
       return "request sizes that fit the allocator's classes; " +
              command({"heaptape", "stats", tape}) + " shows the sizes";
     case FindingKind::kLive:
-      return command({"heaptape", "stats", tape, "--by", "site", "--at", verdict.moment}) +
-             " names who asked for it, if there are call stacks";
+      return live_action(verdict, finding, tape);
     case FindingKind::kUnseen:
       return "record from the program's start";
     case FindingKind::kCaches:

@@ -68,6 +68,43 @@ TEST_F(VerdictCommand, IsPartOfTheReport) {
   EXPECT_NE(json.out.find("heaptape holes TAPE -a glibc"), std::string::npos) << json.out;
 }
 
+TEST_F(VerdictCommand, NamesNoHiddenFrames) {
+  const Ended ended = heaptape("explain", {"--hide", "."});
+  EXPECT_EQ(ended.out.find("app+0x400"), std::string::npos) << ended.out;
+  EXPECT_EQ(ended.out.find("(hidden)"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find(" blocks of 96 B pin "), std::string::npos) << ended.out;
+}
+
+// At the end that line has all of it, at the peak four fifths.
+TEST_F(VerdictCommand, NamesWhoHasWhatIsLive) {
+  const std::string tape = dir_.file("live.tape");
+  const Ended recorded = run({"heaptape", "record", "--stacks", "dwarf", "-o", tape, "--",
+                              tests::target_path("after/cache")});
+  ASSERT_EQ(recorded.status, 0) << recorded.err;
+  const std::string line = recorded.out.substr(0, recorded.out.find('\n'));
+  const std::regex sentence("at the peak[^]* is live, 79% of it for remember \\(cache\\.c:" + line +
+                            "\\)[^]*keep less of it");
+  const Ended alone = run({"heaptape", "explain", tape});
+  EXPECT_TRUE(std::regex_search(alone.out, sentence)) << alone.out;
+  for (const bool has_report : {false, true}) {
+    std::vector<std::string> words = {"heaptape", "replay", tape};
+    if (has_report) words.insert(words.end(), {"-o", dir_.file("live.json")});
+    const Ended above = run(words);
+    EXPECT_TRUE(std::regex_search(above.out, sentence)) << above.out;
+  }
+}
+
+// A tape without stacks says how to learn it.
+TEST_F(VerdictCommand, SaysHowToLearnWhoHasWhatIsLive) {
+  const std::string tape = dir_.file("live.tape");
+  ASSERT_EQ(run({"heaptape", "record", "-o", tape, "--", tests::target_path("after/cache")}).status,
+            0);
+  const Ended ended = run({"heaptape", "explain", tape});
+  EXPECT_NE(ended.out.find("\n     `heaptape record --stacks dwarf` says who asks for it\n"),
+            std::string::npos)
+      << ended.out;
+}
+
 TEST_F(VerdictCommand, RefusesWhatIsAboutOneHeap) {
   const std::string page = dir_.file("p.html");
   expect_refusal(heaptape("explain", {"--at", "peak"}), "--at is about the heap of one allocator");

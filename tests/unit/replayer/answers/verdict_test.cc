@@ -235,6 +235,13 @@ TEST(Verdict, NamesAnAllocatorOnce) {
   EXPECT_EQ(kinds(judged(runs)), (std::vector{FindingKind::kHoles, FindingKind::kAllocator}));
 }
 
+TEST(Verdict, ComparesNoAllocatorWithItself) {
+  const std::vector<JudgedRun> runs = {run_of("a", RunRole::kCandidate, kMiBs, 4 * kMiBs),
+                                       run_of("b", RunRole::kCandidate, kMiBs, 4 * kMiBs)};
+  const Verdict verdict = judged(runs);
+  EXPECT_EQ(finding_of(verdict, FindingKind::kNoBetter).compared, std::vector<std::string>{"b"});
+}
+
 TEST(Verdict, SaysHowToTryAnAllocator) {
   std::vector<JudgedRun> runs = {run_of("glibc", RunRole::kFaithful, kMiBs, 4 * kMiBs),
                                  run_of("a", RunRole::kCandidate, kMiBs, 0)};

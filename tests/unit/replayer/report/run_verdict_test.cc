@@ -327,5 +327,85 @@ TEST(RecordedRun, HoldsOnlyMemoryThatASampleNearTheMomentFound) {
   EXPECT_EQ(far.held_bytes, 207 * kMebibyte) << "the sample may be of another heap";
 }
 
+// Runs that hold 100 MiB at the exit: the recorded allocator's, and another one's, which holds
+// less.
+class PredictionError : public testing::Test {
+ protected:
+  PredictionError() : runs_{run("model:ptmalloc", 90), run("jemalloc", 20)} {
+    header_.recorded_allocator.family = "glibc";
+  }
+
+  static RunResult run(const char* spec, uint64_t hole_mib) {
+    MomentState state;
+    state.moment = {.name = "exit", .event = 10};
+    state.snapshot.at = 10;
+    state.snapshot.live.live_bytes = state.snapshot.usable_bytes = 10 * kMebibyte;
+    const uint64_t holes = hole_mib * kMebibyte;
+    state.account = Account{.resident_bytes = 10 * kMebibyte + holes,
+                            .live_bytes = 10 * kMebibyte,
+                            .hole_bytes = holes};
+    RunResult run{.spec = *allocators::parse_spec(spec)};
+    run.metrics.moments = {state};
+    return run;
+  }
+  void put_blocks_where_they_were(double share) {
+    runs_[0].metrics.compared_blocks = 1000;
+    runs_[0].metrics.same_offset_share = share;
+  }
+  Verdict verdict(uint64_t threads) const {
+    const ReplayOptions options{.specs = {}, .moments = {runs_[0].metrics.moments.front().moment}};
+    schema::ReportFigures report;
+    report.tape_threads = threads;
+    return judge_runs(header_, report, runs_, options);
+  }
+  uint64_t error(uint64_t threads) const {
+    const Verdict judged = verdict(threads);
+    const auto found = std::ranges::find(judged.findings, FindingKind::kAllocator, &Finding::kind);
+    return found == judged.findings.end() ? 0 : found->error_bytes;
+  }
+
+  schema::TapeHeader header_ = tests::sample_header();
+  std::vector<RunResult> runs_;
+};
+
+TEST_F(PredictionError, GrowsWithThreadsUnlessTheReplayIsFaithful) {
+  EXPECT_EQ(error(1), 3 * kMebibyte);
+  EXPECT_EQ(error(4), 6 * kMebibyte);
+  put_blocks_where_they_were(0.99);
+  EXPECT_EQ(error(4), 3 * kMebibyte);
+  put_blocks_where_they_were(0.98);
+  EXPECT_EQ(error(4), 20 * kMebibyte);
+  EXPECT_EQ(error(1), 3 * kMebibyte);
+}
+
+// A quarter of what may still be there.
+TEST_F(PredictionError, GrowsWithWhatTheClockPurges) {
+  runs_[1].metrics.counters = {{"jemallocPurgedPages", 8 * kMebibyte / 4096}};
+  runs_[1].metrics.moments[0].account->returned_bytes = 100 * kMebibyte;
+  EXPECT_EQ(error(1), 3 * kMebibyte) << "of the greater error";
+  runs_[1].metrics.counters[0].value *= 10;
+  const uint64_t own = 3 * 30 * kMebibyte / 100;
+  EXPECT_EQ(error(1), own + 20 * kMebibyte);
+  runs_[1].metrics.moments[0].account->returned_bytes = 40 * kMebibyte;
+  EXPECT_EQ(error(1), own + 10 * kMebibyte) << "the rest was used again";
+  runs_[1].spec.environment = {"MALLOC_CONF=dirty_decay_ms:0"};
+  EXPECT_EQ(error(1), 3 * kMebibyte) << "at once, whatever the clock says";
+}
+
+// FAMILY@VERSION is another allocator, until its blocks are where they were.
+TEST_F(PredictionError, IsThatOfTheRecordedVersion) {
+  EXPECT_EQ(verdict(1).role, RunRole::kSame);
+  runs_[0].spec.text = "glibc@2.99";
+  EXPECT_EQ(verdict(1).role, RunRole::kCandidate);
+  put_blocks_where_they_were(1);
+  EXPECT_EQ(verdict(1).role, RunRole::kFaithful);
+}
+
+TEST_F(PredictionError, IsOfATapeThatCanOrCannotBeRecordedAgain) {
+  EXPECT_TRUE(verdict(1).can_be_recorded);
+  header_.origin.format = "malloclab";
+  EXPECT_FALSE(verdict(1).can_be_recorded);
+}
+
 }  // namespace
 }  // namespace heaptape::replayer
