@@ -44,6 +44,14 @@ def seconds(text: str) -> float:
     return value
 
 
+def percentage(text: str) -> float:
+    """The type of an option: `3%` or `3` is 0.03."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)%?", text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a percentage: write 3%")
+    return float(found[1]) / 100
+
+
 @contextlib.contextmanager
 def stop_on_sigterm() -> Iterator[None]:
     """SIGTERM acts as Ctrl-C."""

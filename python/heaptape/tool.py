@@ -204,15 +204,21 @@ def _run(words: list[str], stdout: Any = None) -> tuple[int, str]:
         return done.returncode, said.read().decode("utf-8", "replace")
 
 
-def installed_version(allocator: str) -> str:
-    """The version of the library of `-a ALLOCATOR`; empty if it is not here, or does not say."""
+def list_allocators() -> list[dict[str, Any]]:
+    """Those that `heaptape allocators --json` lists."""
     with tempfile.TemporaryFile() as listed:
         status, said = _run(["allocators", "--json"], listed)
         if status != 0:
             raise ToolError(sentence_of(said), status)
         listed.seek(0)
-        allocators = json.load(listed)["allocators"]
-    versions = [str(each.get("version", "")) for each in allocators if each["label"] == allocator]
+        found: list[dict[str, Any]] = json.load(listed)["allocators"]
+    return found
+
+
+def installed_version(allocator: str) -> str:
+    """The version of the library of `-a ALLOCATOR`; empty if it is not here, or does not say."""
+    listed = list_allocators()
+    versions = [str(each.get("version", "")) for each in listed if each["label"] == allocator]
     return versions[0] if versions else ""
 
 

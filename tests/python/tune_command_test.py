@@ -80,6 +80,15 @@ WRONG = [
         [THREADS, "-o", "DIR", "--repeat", "-1"],
         "--repeat: '-1' is not a whole number of at least 0",
     ),
+    ([THREADS, "-o", "DIR", "--objective", "time"], "invalid choice: 'time'"),
+    (
+        [THREADS, "-o", "DIR", "--max-slowdown", "fast"],
+        "--max-slowdown: 'fast' is not a percentage: write 3%",
+    ),
+    (
+        [THREADS, "-o", "DIR", "--max-slowdown", "3%", "--repeat", "0"],
+        "--max-slowdown goes by measured times: measure them with --repeat 1 or more",
+    ),
     ([THREADS, "-o", "DIR", "--budget", "soon"], "'soon' is not a duration: write 90s, 10m or 2h"),
     ([THREADS, THREADS, "-o", "DIR"], f"'{THREADS}' is given twice"),
     ([THREADS, "-o", "DIR", "--hold-out", "1"], "1 of 1 tapes cannot be held out"),

@@ -20,8 +20,9 @@ from heaptape.tune.confirming import Confirmation
 from heaptape.tune.front import Tried, spread_out
 from heaptape.tune.knobs import space
 from heaptape.tune.point import faster_setting
+from heaptape.tune.replays import OBJECTIVES, RISEN, objective_values, risen_pages
 from heaptape.tune.results import Findings
-from heaptape.tune.summary import beside_malloc, summary
+from heaptape.tune.summary import summary
 
 THREADS = QUESTIONS / "threads.tape"
 TRIALS = 64
@@ -160,10 +161,9 @@ def figures_on_model(settings):
     options = ",".join([f"cores={CORES}", *(f"{name}={v}" for name, v in settings.items())])
     spec = f"model:ptmalloc:{options}"
     run = heaptape.replay(THREADS, [f"x={spec}"], options=["--samples", "1024"]).json["runs"][0]
-    resident = run["timeline"]["residentBytes"]
-    risen = sum(max(0, b - a) for a, b in zip([0, *resident], resident, strict=False)) // 4096
-    found = figures(run)
-    return found["peak.committedBytes"], found["mean.residentBytes"], risen
+    counted = {**figures(run), RISEN: risen_pages(run)}
+    values = objective_values(counted, "peak.committedBytes", space("glibc", "model").work)
+    return [values[name] for name in OBJECTIVES]
 
 
 def as_good(values, others):
@@ -183,14 +183,14 @@ def test_interactions_are_those_of_a_two_level_factorial(threads):
 
 
 def test_importances_are_shares(threads):
-    for objective in ("peak", "mean", "work"):
+    for objective in ("peak", "mean", "plateau", "work"):
         shares = [knob["importance"][objective] for knob in threads["knobs"]]
         assert math.fsum(shares) == pytest.approx(1)
 
 
 def test_what_the_library_does_otherwise_than_the_model_is_told(threads):
     on_library = threads["points"]["smallest"]["searched"][0]["library"]
-    assert set(on_library["differsFromSearch"]) == {"peak", "mean"}
+    assert set(on_library["differsFromSearch"]) == {"peak", "mean", "plateau"}
 
 
 @pytest.fixture(scope="module")
@@ -223,7 +223,7 @@ def test_the_summary_sets_tapes_held_out_beside_those_searched_on(several):
     row = next(
         line
         for line in summary(result).splitlines()
-        if re.match(r"smallest( +[<>]?[-+\d.]+%){9}$", line)
+        if re.match(r"smallest( +[<>]?[-+\d.]+%){12}$", line)
     )
     point = result["points"]["smallest"]
     held = point["heldOut"][0]["change"]["peak"]
@@ -256,33 +256,6 @@ def test_without_the_library_nothing_is_confirmed_and_it_says_so(make, tmp_path,
     result = tune([make("mmap-threshold")], tmp_path, trials=1)
     assert result["library"]["error"] == "glibc is not installed"
     assert "nothing was confirmed on the real library: glibc is not installed" in result["notes"]
-
-
-@pytest.mark.parametrize(("beside", "is_told"), [(400_000_000, True), (399_999_999, False)])
-def test_memory_beside_malloc_is_told_first(beside, is_told, make, tmp_path, monkeypatch):
-    tape = make("fill", "count=10")
-    parts = {"mallocBytes": 2_000_000_000 - beside, "besideMallocBytes": beside}
-    facts = {
-        **heaptape.Tape(tape).facts,
-        "largestSample": {"anonymousBytes": 2_000_000_000, "anonymous": parts},
-        "innerAllocators": [{"remedies": ["set this"]}, {"remedies": ["set this", "2", "3", "4", "5"]}],
-    }
-    monkeypatch.setattr("heaptape.tune.tuning.Tape", lambda path: SimpleNamespace(facts=facts))
-    first, *remedies = summary(tune([tape], tmp_path, trials=1, repeats=0)).splitlines()
-    page = (tmp_path / "tune.html").read_text()
-    assert ("381.5 MiB of 1.86 GiB anonymous memory (20%) is beside malloc" in first) == is_told
-    assert (remedies[:4] == ["set this", "2", "3", "4"]) == is_told
-    assert "5" not in remedies
-    assert ("is beside malloc" in page) == is_told
-
-
-def test_the_main_owner_of_memory_beside_malloc_is_told():
-    parts = {"besideMallocBytes": 8 << 20, "owners": [{"owner": "libarrow", "bytes": 4 << 20}]}
-    sample = {"anonymousBytes": 8 << 20, "anonymous": parts}
-    result = {"tapes": [{"path": "a.tape", "largestSample": sample, "innerAllocators": []}]}
-    assert ") is beside malloc, 4.00 MiB of it libarrow's: no setting" in next(beside_malloc(result))
-    parts["owners"][0]["bytes"] -= 1
-    assert ") is beside malloc: no setting changes that" in next(beside_malloc(result))
 
 
 @pytest.mark.parametrize(("version", "is_told"), [("2.41", True), ("2.36", False), ("", False)])
@@ -353,6 +326,7 @@ def test_a_setting_is_called_faster_where_all_repeats_say_so(repeats, least, fas
         candidates=tried,
         points={"fastest": tried[0]},
         interactions={},
+        objective="peak",
         confirmed=Confirmation(library, repeats=repeats),
     )
     assert faster_setting(found) == faster

@@ -61,7 +61,8 @@ def test_times_are_taken_of_all_settings_but_those_that_failed(monkeypatch):
     found = {("a.tape", setting): OnLibrary({}) for setting in ("first", "last")}
     unlimited = types.SimpleNamespace(seconds_left=lambda _: 1)
     tapes = ["a.tape"]
-    confirming._add_times(None, list(times), tapes, {*tapes}, 1, found, unlimited, lambda _: None)
+    specs = {setting: setting for setting in times}
+    confirming._add_times(specs, tapes, {*tapes}, 1, found, unlimited, lambda _: None)
     assert found == {
         ("a.tape", setting): OnLibrary({}, times[setting], times[setting])
         for setting in ("first", "last")

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._native import figure_text, percent_text
+from ..texts import quantity_text
 from ..page import Hint, Section, Table, name_cell, plot_text, write_page
-from .replays import MEAN, OBJECTIVES, PEAK, WORK
+from .replays import MEMORY, OBJECTIVES, WORK
 from .summary import (
     NAMES,
-    beside_malloc,
     change_text,
     default_text,
+    measured_rows,
     share_text,
     strong,
     time_text_of,
@@ -21,11 +22,12 @@ from .summary import (
 
 
 def write_chart(path: str, result: Mapping[str, Any]) -> None:
-    allocator = result["allocator"]
+    allocator, answers = result["allocator"], result["answer"]["sentences"]
     sections = [
+        Section("Measured", text=answers[1:], table=_library_table(result)),
         Section(
             "Points of interest",
-            text=[*beside_malloc(result), default_text(result["default"])],
+            text=[_searched_on(result), default_text(result["default"])],
             lines=[
                 f"{name}: {point['line'] or 'the default'}"
                 for name, point in result["points"].items()
@@ -47,9 +49,18 @@ def write_chart(path: str, result: Mapping[str, Any]) -> None:
     ]
     if result["notes"]:
         sections.append(Section("Notes", text=result["notes"]))
-    best = "The default is already the best." if result["default"]["best"] else ""
-    lead = f"Searched on {allocator['searchedOn']}, {len(result['trials'])} trials. {best}"
-    write_page(path, f"Settings of {allocator['name']} {allocator['version']}", sections, lead=lead)
+    title = f"Settings of {allocator['name']} {allocator['version']}"
+    write_page(path, title, sections, lead=answers[0][0].upper() + answers[0][1:] + ".")
+
+
+def _searched_on(result: Mapping[str, Any]) -> str:
+    trials = quantity_text(len(result["trials"]), "trial")
+    return f"Searched on {result['allocator']['searchedOn']}, {trials}."
+
+
+def _library_table(result: Mapping[str, Any]) -> Table | None:
+    heading, *rows = measured_rows(result)
+    return Table(heading, rows) if rows else None
 
 
 def _points(result: Mapping[str, Any]) -> Table:
@@ -60,29 +71,30 @@ def _points(result: Mapping[str, Any]) -> Table:
             *(change_text(point, each) for each in OBJECTIVES),
             time_text_of(point),
             time_text_of(point, "timeFree"),
-            share_text(point["shareRemoved"][PEAK]),
+            share_text(point["shareRemoved"][result["objective"]]),
         ]
         for name, point in result["points"].items()
     ]
-    return Table([*headings, "avoidable peak removed"], rows)
+    return Table([*headings, f"avoidable {NAMES[result['objective']]} removed"], rows)
 
 
 def _figure(result: Mapping[str, Any]) -> dict[str, Any]:
+    aim = result["objective"]
     trials = [trial for trial in result["trials"] if trial["change"]]
     data = [
-        _scatter("tried", [trial for trial in trials if not trial["onFront"]], size=6),
-        _scatter("front", [trial for trial in trials if trial["onFront"]], size=9),
-        _scatter("default", trials[:1], size=14, symbol="x"),
+        _scatter("tried", [trial for trial in trials if not trial["onFront"]], aim, size=6),
+        _scatter("front", [trial for trial in trials if trial["onFront"]], aim, size=9),
+        _scatter("default", trials[:1], aim, size=14, symbol="x"),
     ]
     data += [
-        _scatter(name, [point], size=15, symbol="star") for name, point in result["points"].items()
+        _scatter(name, [point], aim, size=15, symbol="star") for name, point in result["points"].items()
     ]
     near = [*(trial for trial in trials if trial["onFront"]), *result["points"].values()]
     layout = {
         "xaxis": {
-            "title": {"text": f"{result['objectives'][PEAK]}, change"},
+            "title": {"text": f"{result['objectives'][result['objective']]}, change"},
             "tickformat": "+.1%",
-            "range": _range(near, PEAK),
+            "range": _range(near, result["objective"]),
         },
         "yaxis": {
             "title": {"text": NAMES[WORK]},
@@ -102,12 +114,14 @@ def _range(trials: list[Any], objective: str) -> list[float]:
     return [min(values) - margin, max(values) + margin]
 
 
-def _scatter(name: str, trials: list[Any], *, size: int, symbol: str = "circle") -> dict[str, Any]:
+def _scatter(
+    name: str, trials: list[Any], objective: str, *, size: int, symbol: str = "circle"
+) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "markers",
         "name": name,
-        "x": [trial["change"][PEAK] for trial in trials],
+        "x": [trial["change"][objective] for trial in trials],
         "y": [trial["change"][WORK] for trial in trials],
         "text": [_hover(trial) for trial in trials],
         "hoverinfo": "text",
@@ -143,22 +157,24 @@ def _settings(point: Mapping[str, Any]) -> str | Hint:
 
 def _tapes(result: Mapping[str, Any]) -> Table:
     names = list(result["points"])
-    headings = ["tape", "part", "peak, default", "peak, ideal", "mean, default", "mean, ideal"]
+    aim = result["objective"]
+    headings = ["tape", "part"]
+    headings += [f"{NAMES[name]}, {which}" for name in MEMORY for which in ("default", "ideal")]
     rows = []
     for tape in result["tapes"]:
         changes = []
         for name in names:
             point = result["points"][name]
             here = [each for each in (*point["searched"], *point["heldOut"])]
-            change = [each["change"][PEAK] for each in here if each["tape"] == tape["path"]]
+            change = [each["change"][aim] for each in here if each["tape"] == tape["path"]]
             changes.append(percent_text(change[0]) if change else "")
         sizes = [
-            (tape[which] or {}).get(name) for name in (PEAK, MEAN) for which in ("default", "ideal")
+            (tape[which] or {}).get(name) for name in MEMORY for which in ("default", "ideal")
         ]
         texts = ["" if size is None else figure_text(size, "bytes") for size in sizes]
         part = "held out" if tape["heldOut"] else "searched"
         rows.append([name_cell(tape["path"]), part, *texts, *changes])
-    return Table([*headings, *(f"peak, {name}" for name in names)], rows, texts=2)
+    return Table([*headings, *(f"{NAMES[aim]}, {name}" for name in names)], rows, texts=2)
 
 
 def _knobs(result: Mapping[str, Any]) -> Table:

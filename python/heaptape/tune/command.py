@@ -8,11 +8,12 @@ import sys
 from typing import Any
 
 from .._native import Error
-from ..command_words import Parser, print_result, seconds, stop_on_sigterm, whole_number
+from ..command_words import Parser, percentage, print_result, seconds, stop_on_sigterm, whole_number
 from ..texts import display_text
 from ..tool import ToolError
 from .journal import JOURNAL
 from .knobs import ALLOCATORS
+from .replays import MEMORY
 from .summary import summary
 
 
@@ -36,6 +37,12 @@ def _parser() -> argparse.ArgumentParser:
         "--search-on",
         choices=("model", "library"),
         help="default: the model, where there is one; the library has more knobs",
+    )
+    add(
+        "--objective",
+        choices=MEMORY,
+        help="what the answer is about (default: the peak or the plateau, as the verdict of "
+        "heaptape replay on the first tape)",
     )
     add("--resume", action="store_true", help="go on with the search in DIR")
     _add_limits(parser.add_argument_group("limits"))
@@ -71,6 +78,12 @@ def _add_limits(group: argparse._ArgumentGroup) -> None:
         help="times that each measurement of time is made; 0: no times (default 5)",
     )
     add(
+        "--max-slowdown",
+        type=percentage,
+        metavar="PERCENT",
+        help="no candidates: settings measured to be slower than the default by more, such as 3%%",
+    )
+    add(
         "--hold-out",
         type=whole_number(0),
         metavar="N",
@@ -97,6 +110,8 @@ def _tune(arguments: argparse.Namespace) -> dict[str, Any]:
         jobs=arguments.jobs,
         repeats=arguments.repeat,
         hold_out=arguments.hold_out,
+        objective=arguments.objective,
+        max_slowdown=arguments.max_slowdown,
         resume=arguments.resume,
         say=_say,
     )

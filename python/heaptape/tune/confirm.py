@@ -7,13 +7,23 @@ hits all.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from .._native import MEAN_RESIDENT, Error
+from .._native import Error
 from .knobs import Setting, Space
-from .replays import MEAN, PEAK, Figures, Replays, failure_of, one_replay, ratio
+from .replays import (
+    RESIDENT,
+    Figures,
+    Replays,
+    counts,
+    failure_of,
+    memory_values,
+    one_replay,
+    ratio,
+)
 
-FAULTS, CALLS = "counters.pageFaults", "counters.memoryCalls"
+Key = Setting | str  # a setting of the allocator, or the label of another allocator
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,14 +37,40 @@ class Time:
     def overlaps(self, other: Time) -> bool:
         return self.least <= other.most and other.least <= self.most
 
+    def noise(self, other: Time) -> float:
+        """How far a repeat of either is from the median of the other, at most: 0.2 is 20 %."""
+        ends = (self.least / other.median, self.most / other.median)
+        own = (other.least / other.median, other.most / other.median)
+        return max(abs(end - 1) for end in (*ends, *own))
+
+    def is_slower(self, default: Time, limit: float) -> bool:
+        """By more than `limit`, and beyond noise."""
+        return self.least > default.median * (1 + limit) and not self.overlaps(default)
+
+
+def time_json(time: Time, default: Time) -> dict[str, Any]:
+    return {
+        "nsPerEvent": time.median,
+        "defaultNsPerEvent": default.median,
+        "change": time.median / default.median - 1,
+        "least": time.least / default.median - 1,
+        "most": time.most / default.median - 1,
+        "noise": time.noise(default),
+        "withinNoise": time.overlaps(default),
+    }
+
 
 @dataclasses.dataclass(frozen=True)
 class OnLibrary:
-    """A setting on one tape."""
+    """A setting, or another allocator, on one tape."""
 
-    values: dict[str, float]  # PEAK and MEAN; FAULTS and CALLS if they are counted
+    values: dict[str, float]  # as memory_values(); RESIDENT; counts(). Another allocator has no PEAK
     time: Time | None = None  # threads in the order of the tape
     time_free: Time | None = None  # threads at the same time, on tapes of several
+
+    def times(self) -> dict[str, Time | None]:
+        """By their names in the JSON."""
+        return {"time": self.time, "timeFree": self.time_free}
 
 
 def library_values(
@@ -54,19 +90,18 @@ def library_values(
 
 
 def measure_times(
-    space: Space, settings: Sequence[Setting], tape: str, repeats: int, threads: str
-) -> dict[Setting, Time]:
-    """The times of each setting. `threads`: "ordered" or "free"."""
-    specs = [space.spec(setting, 0, "library") for setting in settings]
+    specs: Mapping[Key, str], tape: str, repeats: int, threads: str
+) -> dict[Key, Time]:
+    """The times of each. `threads`: "ordered" or "free"."""
     options = ["--repeat", str(repeats), "--threads", threads]
     found = {}
-    for setting, run in zip(settings, one_replay(tape, specs, options), strict=True):
+    for key, run in zip(specs, one_replay(tape, [*specs.values()], options), strict=True):
         if failure_of(run):
             continue
         assert not isinstance(run, str)
         median = float(run.get("time.nsPerEvent") or 0)
         least = float(run.get("time.nsPerEventMin") or median)
-        found[setting] = Time(median, least, float(run.get("time.nsPerEventMax") or median))
+        found[key] = Time(median, least, float(run.get("time.nsPerEventMax") or median))
     return found
 
 
@@ -85,8 +120,6 @@ def change(values: dict[str, float], base: dict[str, float]) -> dict[str, float]
 
 
 def _values(run: Figures, peak: str) -> dict[str, float]:
-    values = {PEAK: run.get(peak), MEAN: run.get(MEAN_RESIDENT)}
-    counted = {name: run.get(name) for name in (FAULTS, CALLS)}
-    return {
-        name: float(value) for name, value in {**values, **counted}.items() if value is not None
-    }
+    resident = run.get(RESIDENT)
+    values = {**memory_values(run, peak), **counts(run)}
+    return values if resident is None else {**values, RESIDENT: float(resident)}

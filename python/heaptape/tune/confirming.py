@@ -9,7 +9,7 @@ from typing import Any
 
 from . import clock as clocks
 from .clock import Clock, Pace
-from .confirm import OnLibrary, library_error, library_values, measure_times
+from .confirm import Key, OnLibrary, library_error, library_values, measure_times
 from .knobs import Setting, Space
 from .replays import Replays, one_replay
 
@@ -19,9 +19,9 @@ _PART = 16  # of a tape, to see how long all of it takes
 
 @dataclasses.dataclass
 class Confirmation:
-    """`found` includes the default. If it is empty, `error` says why."""
+    """`found` includes the default and other allocators. If it is empty, `error` says why."""
 
-    found: dict[tuple[str, Setting], OnLibrary]  # by tape
+    found: dict[tuple[str, Key], OnLibrary]  # by tape
     error: str | None = None
     repeats: int = 0  # of each measurement of time; 0: none was made
     left_out: int = 0  # settings skipped for lack of time
@@ -30,18 +30,23 @@ class Confirmation:
 def confirm(
     space: Space,
     settings: Sequence[Setting],
+    others: Mapping[tuple[str, str], dict[str, float]],
     facts: Mapping[str, Mapping[str, Any]],
     replays: Replays,
     repeats: int,
     clock: Clock,
     say: Callable[[str], None],
 ) -> Confirmation:
-    """`settings` begin with the default. `facts` are those of each tape."""
+    """`settings` begin with the default. `facts` are those of each tape.
+
+    `others`: other allocators, by tape and label, which lack only times.
+    """
     tapes = list(facts)
     several = {tape for tape in tapes if facts[tape]["threads"] > 1}
+    other_found: dict[tuple[str, Key], OnLibrary] = {key: OnLibrary(value) for key, value in others.items()}
     error = library_error(space, tapes[0])
     if error:
-        return Confirmation({}, error)
+        return Confirmation(other_found, error)
     say(f"confirmation: {len(settings)} settings on the real {space.allocator}")
     begin = clock.seconds()
     values = {}
@@ -56,11 +61,17 @@ def confirm(
         values.update(library_values(space, some, tapes, replays))
         done += some
     if not done:
-        return Confirmation({}, "the budget left no time for it", left_out=len(settings))
-    found = {key: OnLibrary(value) for key, value in values.items()}
-    rounds = _rounds(clock.seconds() - begin, 1 + bool(several), repeats, clock)
+        return Confirmation(other_found, "the budget left no time for it", left_out=len(settings))
+    found: dict[tuple[str, Key], OnLibrary] = {
+        **{key: OnLibrary(value) for key, value in values.items()},
+        **other_found,
+    }
+    taken = (clock.seconds() - begin) * (1 + len(others) / len(done))
+    rounds = _rounds(taken, 1 + bool(several), repeats, clock)
     if rounds:
-        _add_times(space, done, tapes, several, rounds, found, clock, say)
+        specs: dict[Key, str] = {key: space.spec(key, 0, "library") for key in done}
+        specs |= {label: label for _, label in others}
+        _add_times(specs, tapes, several, rounds, found, clock, say)
     return Confirmation(found, None, rounds, len(settings) - len(done))
 
 
@@ -81,25 +92,24 @@ def _rounds(taken: float, ways: int, repeats: int, clock: Clock) -> int:
 
 
 def _add_times(
-    space: Space,
-    settings: list[Setting],
+    specs: Mapping[Key, str],
     tapes: Sequence[str],
     several: set[str],
     rounds: int,
-    found: dict[tuple[str, Setting], OnLibrary],
+    found: dict[tuple[str, Key], OnLibrary],
     clock: Clock,
     say: Callable[[str], None],
 ) -> None:
     for tape in tapes:
-        say(f"times: {len(settings)} settings, {rounds} times each, one after the other")
+        say(f"times: {len(specs)} settings, {rounds} times each, one after the other")
         for threads in ("ordered", "free") if tape in several else ("ordered",):
             if clock.seconds_left(clocks.CONFIRM) <= 0:
                 return
-            for setting, taken in measure_times(space, settings, tape, rounds, threads).items():
-                known = found.get((tape, setting))
+            for key, taken in measure_times(specs, tape, rounds, threads).items():
+                known = found.get((tape, key))
                 if known is None:
                     continue
                 if threads == "free":
-                    found[tape, setting] = dataclasses.replace(known, time_free=taken)
+                    found[tape, key] = dataclasses.replace(known, time_free=taken)
                 else:
-                    found[tape, setting] = dataclasses.replace(known, time=taken)
+                    found[tape, key] = dataclasses.replace(known, time=taken)

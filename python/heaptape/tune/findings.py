@@ -6,6 +6,8 @@ import dataclasses
 from typing import Any
 
 from .analysis import Interaction
+from .compare import Comparison
+from .confirm import Key
 from .confirming import Confirmation
 from .front import Tried
 from .knobs import Setting, Space
@@ -22,6 +24,7 @@ class Findings:
     front: list[Tried]
     candidates: list[Tried]  # of the front, without needless knobs
     points: dict[str, Tried]
+    objective: str  # that the smallest point is the smallest in
     interactions: dict[Setting, list[Interaction]]
     importances: dict[str, dict[str, float]] = dataclasses.field(default_factory=dict)
     facts: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)  # of all tapes
@@ -32,6 +35,10 @@ class Findings:
     confirmed: Confirmation = dataclasses.field(
         default_factory=lambda: Confirmation({}, "not tried")
     )
+    comparisons: dict[str, Comparison] = dataclasses.field(default_factory=dict)  # by tape
+    max_slowdown: float | None = None  # 0.03: slower ones are no candidates
+    too_slow: list[Key] = dataclasses.field(default_factory=list)
+    installed: str = ""  # the version of the library
     seed: int = 0
     budget: float | None = None
     seconds: float = 0

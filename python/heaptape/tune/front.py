@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from .knobs import Setting
-from .replays import OBJECTIVES, PEAK, WORK, geometric_mean
+from .replays import MEAN, OBJECTIVES, PEAK, WORK, geometric_mean
 
 Ratios = Mapping[str, float]
 
@@ -60,16 +60,17 @@ def rank(tried: Sequence[Tried], ratios: Ratios, objective: str) -> int:
     return 1 + sum(trial.ratios[objective] < ratios[objective] for trial in distinct(tried))
 
 
-def score(ratios: Ratios) -> float:
-    """1 for the default; less is better."""
-    return geometric_mean([ratios[name] for name in OBJECTIVES])
+def score(ratios: Ratios, objective: str) -> float:
+    """1 for the default; less is better. The plateau counts where it is the objective."""
+    return geometric_mean([ratios[name] for name in dict.fromkeys((PEAK, MEAN, WORK, objective))])
 
 
-def points(candidates: Sequence[Tried]) -> dict[str, Tried]:
+def points(candidates: Sequence[Tried], objective: str) -> dict[str, Tried]:
+    """The smallest is the one by `objective`."""
     return {
-        SMALLEST: _least(candidates, PEAK),
-        FASTEST: _least(candidates, WORK),
-        BALANCED: min(candidates, key=lambda trial: (score(trial.ratios), trial.index)),
+        SMALLEST: _least(candidates, objective, objective),
+        FASTEST: _least(candidates, WORK, objective),
+        BALANCED: min(candidates, key=lambda trial: _balance(trial, objective)),
     }
 
 
@@ -80,12 +81,16 @@ def spread_out(trials: Sequence[Tried], most: int) -> list[Tried]:
     return [trials[round(i * (len(trials) - 1) / (most - 1))] for i in range(most)]
 
 
-def _least(candidates: Sequence[Tried], objective: str) -> Tried:
+def _least(candidates: Sequence[Tried], name: str, objective: str) -> Tried:
     """The most balanced of those that are nearly as good as the best."""
-    least = min(trial.ratios[objective] for trial in candidates)
+    least = min(trial.ratios[name] for trial in candidates)
     limit = least + _SLACK * max(0.0, 1 - least)
-    near = [trial for trial in candidates if trial.ratios[objective] <= limit]
-    return min(near, key=lambda trial: (score(trial.ratios), trial.index))
+    near = [trial for trial in candidates if trial.ratios[name] <= limit]
+    return min(near, key=lambda trial: _balance(trial, objective))
+
+
+def _balance(trial: Tried, objective: str) -> tuple[float, int]:
+    return score(trial.ratios, objective), trial.index
 
 
 def _order(trial: Tried) -> tuple[float, ...]:

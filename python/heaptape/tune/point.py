@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .analysis import Interaction
-from .confirm import OnLibrary, Time, change
+from .confirm import OnLibrary, Time, change, time_json
 from .findings import Findings
 from .front import FASTEST, Tried, dominates
 from .knobs import Setting
-from .replays import MEAN, PEAK, geometric_mean, ratios
+from .replays import MEMORY, RESIDENT, geometric_mean, ratios
 
 _TIME = "time"
 
@@ -58,7 +58,7 @@ def library_change(found: Findings, setting: Setting) -> dict[str, float] | None
 def on_library_front(found: Findings) -> set[Setting]:
     """The confirmed settings that none dominates in the known figures of all.
 
-    Figures are peak, mean, faults, calls and time.
+    Figures are peak, mean, plateau, faults, calls and time.
     """
     changes = {
         setting: library_change(found, setting)
@@ -67,7 +67,8 @@ def on_library_front(found: Findings) -> set[Setting]:
     known = {setting: each for setting, each in changes.items() if each is not None}
     if not known:
         return set()
-    names = [name for name in next(iter(known.values())) if all(name in c for c in known.values())]
+    first = next(iter(known.values()))
+    names = [name for name in first if name != RESIDENT and all(name in c for c in known.values())]
     return {
         setting
         for setting, one in known.items()
@@ -108,7 +109,7 @@ def _on_tape(
         "tape": tape,
         "change": {name: value - 1 for name, value in ratios(dict(values), dict(base)).items()},
         "shareRemoved": {
-            name: share_removed(values[name], base[name], ideal.get(name)) for name in (PEAK, MEAN)
+            name: share_removed(values[name], base[name], ideal.get(name)) for name in MEMORY
         },
     }
     if library is not None and default is not None:
@@ -130,28 +131,15 @@ def _library(library: OnLibrary, default: OnLibrary, values: Mapping[str, float]
         },
         "differsFromSearch": {
             name: library.values[name] / values[name] - 1
-            for name in (PEAK, MEAN)
+            for name in MEMORY
             if name in library.values and values[name]
         },
     }
-    for name, one, other in (
-        ("time", library.time, default.time),
-        ("timeFree", library.time_free, default.time_free),
-    ):
+    for name, one in library.times().items():
+        other = default.times()[name]
         if one is not None and other is not None:
-            entry[name] = _time_json(one, other)
+            entry[name] = time_json(one, other)
     return entry
-
-
-def _time_json(time: Time, default: Time) -> dict[str, Any]:
-    return {
-        "nsPerEvent": time.median,
-        "defaultNsPerEvent": default.median,
-        "change": time.median / default.median - 1,
-        "least": time.least / default.median - 1,
-        "most": time.most / default.median - 1,
-        "withinNoise": time.overlaps(default),
-    }
 
 
 def _library_ratios(found: Findings, tape: str, setting: Setting) -> dict[str, float] | None:
@@ -173,7 +161,7 @@ def _time(found: Findings, tape: str, setting: Setting) -> Time | None:
 def _shares(tapes: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
     """The medians over the tapes on which memory can be removed."""
     found: dict[str, float | None] = {}
-    for name in (PEAK, MEAN):
+    for name in MEMORY:
         shares = [tape["shareRemoved"][name] for tape in tapes]
         known = [share for share in shares if share is not None]
         found[name] = statistics.median(known) if known else None

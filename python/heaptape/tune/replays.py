@@ -16,8 +16,11 @@ from ..tape import Tape
 from ..tool import replay
 from .knobs import Setting, Space
 
-PEAK, MEAN, WORK = "peak", "mean", "work"
-OBJECTIVES = (PEAK, MEAN, WORK)
+PEAK, MEAN, PLATEAU, WORK = "peak", "mean", "plateau", "work"
+OBJECTIVES = (PEAK, MEAN, PLATEAU, WORK)
+MEMORY = (PEAK, MEAN, PLATEAU)
+RESIDENT = "peak.residentBytes"
+FAULTS, CALLS = "counters.pageFaults", "counters.memoryCalls"
 
 RISEN = "risen pages"
 # Enough points on the timeline to see most pages come and go, within bounds.
@@ -146,16 +149,41 @@ def failure_of(run: Figures | str) -> str | None:
 def objective_values(run: Figures, peak: str, work: dict[str, float]) -> dict[str, float]:
     calls = run.get("accounting.replayed") or 0
     faults = run.get("counters.pageFaults")
-    counted = sum(
+    work_ns = sum(
         cost * (run.get(f"counters.{name}") or 0)
         for name, cost in work.items()
         if name not in ("call", "page")
     )
+    pages = faults or run.get(RISEN) or 0
+    return {
+        **memory_values(run, peak),
+        WORK: work["call"] * calls + work["page"] * pages + work_ns,
+    }
+
+
+def memory_values(run: Figures, peak: str) -> dict[str, float]:
     return {
         PEAK: float(run.get(peak) or 0),
         MEAN: float(run.get(MEAN_RESIDENT) or 0),
-        WORK: work["call"] * calls + work["page"] * (faults or run.get(RISEN) or 0) + counted,
+        PLATEAU: plateau_bytes(run),
     }
+
+
+def counts(run: Figures) -> dict[str, float]:
+    """Page faults and system calls for memory, if the run has them."""
+    found = {name: run.get(name) for name in (FAULTS, CALLS)}
+    return {name: float(value) for name, value in found.items() if value is not None}
+
+
+def plateau_bytes(run: Figures) -> float:
+    """Resident bytes at the plateau; at the exit, if there is none, as in the table of a replay."""
+    return float(run.get(f"{plateau_moment(run)}.residentBytes") or 0)
+
+
+def plateau_moment(run: Figures) -> str:
+    """Its name in reports."""
+    moments = ("atPlateau", "atExit")
+    return next((each for each in moments if run.get(f"{each}.residentBytes") is not None), "end")
 
 
 def ratios(values: dict[str, float], base: dict[str, float]) -> dict[str, float]:

@@ -9,11 +9,13 @@ from typing import Any
 
 from ..files import write_whole
 from ..texts import join_names, quantity_text
+from .answer import answer
 from .findings import Findings
 from .front import FASTEST, Tried, count_dominating, distinct, rank
 from .knobs import Space
+from .measured import measured_json
 from .point import faster_setting, library_change, on_library_front, point_json
-from .replays import MEAN, OBJECTIVES, PEAK, WORK
+from .replays import MEAN, MEMORY, OBJECTIVES, PEAK, PLATEAU, WORK
 
 _VERSION = 1
 
@@ -28,14 +30,23 @@ def as_json(found: Findings) -> dict[str, Any]:
             "version": space.version,
             "searchedOn": space.spec_of[space.engine],
         },
+        "answer": answer(found),
+        "objective": found.objective,
+        "maxSlowdown": found.max_slowdown,
         "seed": found.seed,
         "budgetSeconds": found.budget,
         "seconds": round(found.seconds, 3),
-        "objectives": {PEAK: space.peak, MEAN: "mean.residentBytes", WORK: "estimated time"},
+        "objectives": {
+            PEAK: space.peak,
+            MEAN: "mean.residentBytes",
+            PLATEAU: "atPlateau.residentBytes",
+            WORK: "estimated time",
+        },
         "tapes": [_tape(found, path) for path in found.facts],
         "default": _default(found),
         "points": {name: point_json(found, point, best) for name, point in found.points.items()},
         "front": [point_json(found, point, best) for point in found.candidates],
+        "measured": measured_json(found),
         "library": {
             "error": found.confirmed.error,
             "repeats": found.confirmed.repeats,
@@ -59,14 +70,14 @@ def _tape(found: Findings, path: str) -> dict[str, Any]:
     held = path in found.held_out
     tapes, bases = (found.held_out, found.held_out_base) if held else (found.searched, found.base)
     base = dict(zip(tapes, bases, strict=False)).get(path)
-    ideal = {name: found.ideal.get(path, {}).get(name) for name in (PEAK, MEAN)}
+    ideal = {name: found.ideal.get(path, {}).get(name) for name in MEMORY}
+    comparison = found.comparisons.get(path)
     facts = found.facts[path]
     return {
         "path": path,
         "threads": facts["threads"],
-        "largestSample": facts.get("largestSample"),
-        "innerAllocators": facts.get("innerAllocators", []),
         "heldOut": held,
+        "verdict": comparison.verdict if comparison else None,
         "default": base,
         "ideal": ideal,
     }
@@ -120,6 +131,16 @@ def _other_versions(found: Findings) -> Iterator[str]:
         )
 
 
+def _slow_note(found: Findings) -> str:
+    if not found.confirmed.repeats:
+        return "no times were measured: nothing is known to be too slow"
+    settings = sum(not isinstance(key, str) for key in found.too_slow)
+    slow = [quantity_text(settings, "setting")] if settings else []
+    slow += [key for key in found.too_slow if isinstance(key, str)]
+    named = join_names(slow, len(slow)) if slow else "nothing"
+    return f"slower than the default by more than {found.max_slowdown:.1%}, as measured: {named}"
+
+
 def _notes(found: Findings) -> list[str]:
     """Notes for the reader of these results, a sentence each."""
     notes = [*_other_versions(found)]
@@ -142,6 +163,8 @@ def _notes(found: Findings) -> list[str]:
             notes.append(
                 f"on the real library the peak is not as found: {found.space.text(point.setting)}"
             )
+    if found.max_slowdown is not None:
+        notes.append(_slow_note(found))
     failed = sum(trial.error is not None for trial in found.tried)
     if failed:
         notes.append(f"{quantity_text(failed, 'trial')} failed")

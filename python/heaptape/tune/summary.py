@@ -7,21 +7,30 @@ from typing import Any
 
 from .._native import figure_text, percent_text
 from ..texts import display_text, quantity_text, table_text
-from .replays import MEAN, OBJECTIVES, PEAK, geometric_mean
+from .measured import FIGURES
+from .replays import MEAN, MEMORY, OBJECTIVES, PEAK, PLATEAU, geometric_mean
 
-NAMES = {PEAK: "peak", MEAN: "mean resident", "work": "time, estimated"}
+NAMES = {PEAK: "peak", MEAN: "mean resident", PLATEAU: "plateau", "work": "time, estimated"}
+MEASURED = {
+    "peakResidentBytes": "peak resident",
+    "meanResidentBytes": "mean resident",
+    "plateauBytes": "plateau",
+    "pageFaults": "page faults",
+    "systemCalls": "system calls",
+}
 
-_NOTED_BYTES = 1 << 20
-_NOTED_SHARE = 5
-_MOST_REMEDIES = 4
 _MOST_KNOBS = 3
 _MOST_INTERACTIONS = 4
 
 
 def summary(result: Mapping[str, Any]) -> str:
-    parts = [_head(result), _table(result), _lines(result)]
+    parts = [_answer(result), _measured_table(result), _head(result), _table(result), _lines(result)]
     parts += [_held_out_table(result), _knobs(result), _together(result), _notes(result)]
     return "\n".join(part for part in parts if part)
+
+
+def _answer(result: Mapping[str, Any]) -> str:
+    return "".join(sentence + "\n" for sentence in result["answer"]["sentences"])
 
 
 def _head(result: Mapping[str, Any]) -> str:
@@ -33,37 +42,8 @@ def _head(result: Mapping[str, Any]) -> str:
         f"{quantity_text(len(result['tapes']) - held, 'tape')}, {held} held out, "
         f"seed {result['seed']}"
     )
-    lines = [*beside_malloc(result), searched_on, default_text(default), *_avoidable(result)]
-    if default["best"]:
-        lines.append("the default is already the best")
+    lines = [searched_on, default_text(default), *_avoidable(result)]
     return "\n".join(lines) + "\n"
-
-
-def beside_malloc(result: Mapping[str, Any]) -> Iterator[str]:
-    """Memory that no setting changes, where it is a fifth of the process's or more; remedies."""
-    remedies: dict[str, None] = {}
-    for tape in result["tapes"]:
-        sample = tape["largestSample"] or {}
-        whole, parts = sample.get("anonymousBytes", 0), sample.get("anonymous")
-        if parts is None or parts["besideMallocBytes"] < max(_NOTED_BYTES, whole / _NOTED_SHARE):
-            continue
-        beside = parts["besideMallocBytes"]
-        yield (
-            f"{display_text(tape['path'], 60)}: {figure_text(beside, 'bytes')} of "
-            f"{figure_text(whole, 'bytes')} anonymous memory ({beside / whole:.0%}) is beside "
-            f"malloc{_main_owner(parts)}: no setting changes that"
-        )
-        remedies |= dict.fromkeys(each for file in tape["innerAllocators"] for each in file["remedies"])
-    yield from list(remedies)[:_MOST_REMEDIES]
-
-
-def _main_owner(parts: Mapping[str, Any]) -> str:
-    """As in the verdict of a replay."""
-    most = max(parts.get("owners", ()), key=lambda one: one["bytes"], default=None)
-    if most is None or most["bytes"] * 2 < parts["besideMallocBytes"]:
-        return ""
-    name = "variables of programs and libraries" if most["owner"] == "data" else f"{most['owner']}'s"
-    return f", {figure_text(most['bytes'], 'bytes')} of it {name}"
 
 
 def _avoidable(result: Mapping[str, Any]) -> Iterator[str]:
@@ -89,31 +69,66 @@ def default_text(default: Mapping[str, Any]) -> str:
 
 
 def _table(result: Mapping[str, Any]) -> str:
-    free = any(_times(point, "timeFree") for point in result["points"].values())
-    headings = ["point", result["objectives"][PEAK], "mean resident", "time, estimated"]
-    headings += ["time, measured", *(["threads at once"] if free else []), "page faults"]
-    rows = [[*headings, "avoidable peak removed"]]
-    rows.append(["default", *_absolute(result)] + [""] * (len(headings) - 2))
+    """The figures of the search."""
+    objective = result["objective"]
+    headings = ["point", result["objectives"][PEAK], *(NAMES[name] for name in OBJECTIVES[1:])]
+    rows = [[*headings, f"avoidable {NAMES[objective]} removed"]]
+    rows.append(["default", *_absolute(result), "", ""])
     for name, point in result["points"].items():
-        times = [time_text_of(point), *([time_text_of(point, "timeFree")] if free else [])]
-        rows.append(
-            [
-                name,
-                *(change_text(point, each) for each in OBJECTIVES),
-                *times,
-                _percent((point["library"] or {}).get("counters.pageFaults")),
-                share_text(point["shareRemoved"][PEAK]),
-            ]
-        )
+        changes = [change_text(point, each) for each in OBJECTIVES]
+        rows.append([name, *changes, share_text(point["shareRemoved"][objective])])
     return table_text(rows)
+
+
+def measured_rows(result: Mapping[str, Any]) -> list[list[str]]:
+    """A heading, and a row for each that ran on its library: figures, or changes on several tapes."""
+    rows, measured = [], result["measured"]
+    default = next((row for row in measured if row["name"] == "default"), None)
+    kinds = [kind for kind in ("time", "timeFree") if any(_times_of(row, kind) for row in measured)]
+    headings = {"time": "time of calls", "timeFree": "threads at once"}
+    rows.append(["", *MEASURED.values(), *(headings[kind] for kind in kinds)])
+    for row in measured:
+        name = f"{row['name']} (too slow)" if row["tooSlow"] else row["name"]
+        cells = [_figure(row, default, figure) for figure in FIGURES]
+        times = [_time_cell(row, kind, is_default=row is default) for kind in kinds]
+        rows.append([name, *cells, *times])
+    return rows
+
+
+def _figure(row: Mapping[str, Any], default: Mapping[str, Any] | None, name: str) -> str:
+    values = [tape[name] for tape in row["tapes"]]
+    if any(value is None for value in values):
+        return ""
+    if len(values) == 1:
+        return figure_text(round(values[0]), "bytes" if name.endswith("Bytes") else "count")
+    bases = [tape[name] for tape in default["tapes"]] if default else []
+    if row is default or len(bases) != len(values) or not all(bases):
+        return ""
+    ratios = [value / base for value, base in zip(values, bases, strict=True)]
+    return percent_text(geometric_mean(ratios) - 1)
+
+
+def _time_cell(row: Mapping[str, Any], kind: str, *, is_default: bool) -> str:
+    times = _times_of(row, kind)
+    if is_default:
+        return f"{times[0]['nsPerEvent']:,.0f} ns" if len(times) == 1 else ""
+    return time_text(times)
+
+
+def _times_of(row: Mapping[str, Any], kind: str) -> list[Any]:
+    return [tape[kind] for tape in row["tapes"] if kind in tape]
+
+
+def _measured_table(result: Mapping[str, Any]) -> str:
+    return table_text(measured_rows(result)) if result["measured"] else ""
 
 
 def _absolute(result: Mapping[str, Any]) -> list[str]:
     """The default's figures, if there is one tape."""
     searched = [tape for tape in result["tapes"] if not tape["heldOut"]]
     if len(searched) > 1:
-        return ["", ""]
-    return [figure_text(searched[0]["default"][name], "bytes") for name in (PEAK, MEAN)]
+        return [""] * len(MEMORY)
+    return [figure_text(searched[0]["default"][name], "bytes") for name in MEMORY]
 
 
 def change_text(point: Mapping[str, Any], objective: str) -> str:
@@ -126,30 +141,25 @@ def change_text(point: Mapping[str, Any], objective: str) -> str:
 
 
 def time_text_of(point: Mapping[str, Any], kind: str = "time") -> str:
-    """Over the tapes: the mean, the least and the greatest of all repeats."""
-    times = _times(point, kind)
+    times = [(tape.get("library") or {}).get(kind) for tape in point["searched"]]
+    return time_text([time for time in times if time])
+
+
+def time_text(times: list[Any]) -> str:
+    """Over the tapes: the mean, the least and the greatest of all repeats; no figure in noise."""
     if not times:
         return ""
+    if all(time["withinNoise"] for time in times):
+        return f"no difference measured (±{max(time['noise'] for time in times):.0%})"
     mean = mean_change([time["change"] for time in times])
     least, most = min(time["least"] for time in times), max(time["most"] for time in times)
-    noise = ", within noise" if all(time["withinNoise"] for time in times) else ""
-    return f"{percent_text(mean)} ({percent_text(least)} to {percent_text(most)}{noise})"
-
-
-def _times(point: Mapping[str, Any], kind: str) -> list[Any]:
-    """The times of the tapes that have them."""
-    times = [(tape.get("library") or {}).get(kind) for tape in point["searched"]]
-    return [time for time in times if time]
+    return f"{percent_text(mean)} ({percent_text(least)} to {percent_text(most)})"
 
 
 def share_text(share: float | None) -> str:
     if share is None:
         return ""
     return f"{share:.1%}" if share >= 0 else "none: it is higher"
-
-
-def _percent(change: float | None) -> str:
-    return "" if change is None else percent_text(change)
 
 
 def _lines(result: Mapping[str, Any]) -> str:

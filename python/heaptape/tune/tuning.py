@@ -15,13 +15,15 @@ from ..tape import Tape
 from ..tool import PathLike, installed_version
 from . import clock as clocks
 from .analysis import importances, interactions, simplify
+from .candidates import choose_points, find_slow
 from .clock import Clock, Pace
+from .compare import Comparison, compare, other_values, specs_to_compare
 from .confirming import Confirmation, confirm
 from .findings import Findings
 from .front import Tried, front, points, spread_out
 from .journal import Journal, load_optuna
 from .knobs import ALLOCATORS, Space, allocator_of, has_model, space, variables
-from .replays import Replays, Trials, objective_values
+from .replays import MEMORY, OBJECTIVES, Replays, Trials, objective_values
 from .results import as_json, write
 from .search import Search
 
@@ -47,6 +49,8 @@ def tune(
     jobs: int | None = None,
     repeats: int = DEFAULT_REPEATS,
     hold_out: int | None = None,
+    objective: str | None = None,
+    max_slowdown: float | None = None,
     resume: bool = False,
     say: Say = lambda text: None,
 ) -> dict[str, Any]:
@@ -54,20 +58,33 @@ def tune(
 
     `engine`: search on the "model" (the default, if there is one) or the "library". `budget` is in
     seconds; without it and without `trials` it is ten minutes. `repeats`: of each measurement of
-    time; 0: no times are measured.
+    time; 0: no times are measured. `objective`: "peak", "mean" or "plateau"; without it, the one that
+    the verdict on the first tape is about. `max_slowdown`: 0.03 leaves out what is slower by more.
     """
+    if objective not in (None, *MEMORY):
+        raise Error(f"there is no objective '{objective}': name one of {', '.join(MEMORY)}")
+    if max_slowdown is not None and not repeats:
+        raise Error("--max-slowdown goes by measured times: measure them with --repeat 1 or more")
     load_optuna()
     clock = Clock(DEFAULT_BUDGET if budget is None and trials is None else budget)
     tuning = _Tuning(_open_tapes(tapes), allocator, engine, jobs, clock, say)
     held = _draw_held_out(list(tuning.facts), seed, hold_out)
-    on_searched = tuning.trials_on([path for path in tuning.facts if path not in held])
+    searched = [path for path in tuning.facts if path not in held]
+    on_searched = tuning.trials_on(searched)
     folder = _make_directory(output)
     with contextlib.closing(Journal(folder, _subject(on_searched, seed), resume=resume)) as journal:
         tried = tuning.search(Search(on_searched, journal.study, seed), on_searched, trials)
-        found = tuning.analyze(on_searched, tried)
+        comparisons = tuning.compare(searched)
+        aim = objective or comparisons[searched[0]].objective
+        found = tuning.analyze(on_searched, tried, aim)
+        found.comparisons, found.max_slowdown = comparisons, max_slowdown
         found.importances = importances(journal.study)
         tuning.replay_held_out(found, held)
         found.confirmed = tuning.confirm(found, repeats)
+        found.too_slow = find_slow(found)
+        found.points = choose_points(found)
+        found.comparisons |= tuning.compare_fast(found)
+        tuning.replay_held_out(found, held)
         found.seconds = clock.seconds()
         found.seed, found.budget = seed, budget
         result = as_json(found)
@@ -82,6 +99,7 @@ def _subject(trials: Trials, seed: int) -> str:
         {
             "allocator": [space_.allocator, space_.engine, trials.cores],
             "knobs": [[knob.name, *knob.values] for knob in space_.knobs],
+            "objectives": OBJECTIVES,
             "seed": seed,
             "tapes": [digest_of(path) for path in trials.tapes],
         }
@@ -103,12 +121,30 @@ class _Tuning:
         self.facts = facts  # by tape
         self._space = _space(allocator, engine, facts)
         self._cores = os.cpu_count() or 1
-        self._replays = Replays(jobs or self._cores)
+        self._jobs = jobs or self._cores
+        self._replays = Replays(self._jobs)
         self._clock = clock
         self._say = say
 
     def trials_on(self, tapes: list[str]) -> Trials:
         return Trials(self._space, tapes, self._replays, self._cores)
+
+    def compare(self, tapes: list[str]) -> dict[str, Comparison]:
+        self._say("all allocators: what another one would do")
+        specs = specs_to_compare(self._space)
+        return {tape: self._compare(tape, specs) for tape in tapes}
+
+    def compare_fast(self, found: Findings) -> dict[str, Comparison]:
+        """Again, where the verdict names an allocator that is too slow: without those."""
+        specs = [spec for spec in specs_to_compare(self._space) if spec not in found.too_slow]
+        return {
+            tape: self._compare(tape, specs)
+            for tape, comparison in found.comparisons.items()
+            if any(finding.get("allocator") in found.too_slow for finding in comparison.findings)
+        }
+
+    def _compare(self, tape: str, specs: list[str]) -> Comparison:
+        return compare(tape, specs, self.facts[tape]["threads"], self._jobs)
 
     def search(self, search: Search, trials: Trials, most: int | None) -> list[Tried]:
         before = self._clock.seconds()
@@ -125,10 +161,10 @@ class _Tuning:
             )
         return tried
 
-    def analyze(self, trials: Trials, tried: list[Tried]) -> Findings:
+    def analyze(self, trials: Trials, tried: list[Tried], objective: str) -> Findings:
         """The front, and its settings without needless knobs."""
         best = front(tried)
-        chosen = [*points(best).values(), *spread_out(best, _CANDIDATES)]
+        chosen = [*points(best, objective).values(), *spread_out(best, _CANDIDATES)]
         candidates: dict[Any, Tried] = {}
         self._say("analysis: drops needless knobs")
         for trial in dict.fromkeys(chosen):
@@ -138,7 +174,7 @@ class _Tuning:
                 setting, Tried(trial.index, setting, trials.ratios(outcome), outcome.values)
             )
         kept = front(list(candidates.values()))
-        named = points(kept)
+        named = points(kept, objective)
         acting = {}
         for point in dict.fromkeys(named.values()):
             if self._has_time_to_analyze():
@@ -151,6 +187,8 @@ class _Tuning:
             front=best,
             candidates=kept,
             points=named,
+            objective=objective,
+            installed=installed_version(trials.space.allocator),
             interactions=acting,
             facts=self.facts,
             ideal=self._ideal(),
@@ -164,7 +202,8 @@ class _Tuning:
         self._say(f"hold-out: the points of interest on {number} tapes that were not searched on")
         trials = self.trials_on(held)
         found.held_out_base = trials.base()
-        settings = [point.setting for point in dict.fromkeys(found.points.values())]
+        named = dict.fromkeys(point.setting for point in found.points.values())
+        settings = [setting for setting in named if setting not in found.held_out_values]
         for outcome in trials.outcomes(settings):
             if not outcome.error:
                 found.held_out_values[outcome.setting] = outcome.values
@@ -174,7 +213,15 @@ class _Tuning:
         others = [candidate.setting for candidate in found.candidates]
         settings = list(dict.fromkeys([self._space.default, *named, *others]))
         facts = {tape: self.facts[tape] for tape in found.searched}
-        return confirm(self._space, settings, facts, self._replays, repeats, self._clock, self._say)
+        compared = {
+            (tape, label): other_values(run)
+            for tape, comparison in found.comparisons.items()
+            for label, run in comparison.runs.items()
+            if label != self._space.allocator
+        }
+        return confirm(
+            self._space, settings, compared, facts, self._replays, repeats, self._clock, self._say
+        )
 
     def _has_time_to_analyze(self) -> bool:
         return self._clock.seconds_left(clocks.ANALYSIS) > 0
