@@ -334,3 +334,13 @@ def test_folder_that_cannot_be_written_is_one_sentence(tmp_path):
     (tmp_path / "cells.partial").write_text("")
     with pytest.raises(heaptape.Error, match=r"^cannot write '.*/cells': "):
         results(tmp_path, cells({"a": [1]}))
+
+
+def test_the_page_begins_with_the_best_candidate_and_what_it_saves(tmp_path):
+    results(tmp_path, cells({"a": [100, 100], "b": [50, 60]}))
+    assert (
+        "Least resident at the peak: b, on 2 of 2 tapes; the median of its changes from a is -50.00%."
+        in parse_page(tmp_path).texts
+    )
+    results(tmp_path, cells({"a": [10, 10], "b": [50, 60]}))
+    assert "Least resident at the peak: a, on 2 of 2 tapes." in parse_page(tmp_path).texts

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from .._native import percent_text
 from ..page import Hint, Section, Table, name_cell, write_page
 from ..texts import display_text, join_names, quantity_text
 from .charts import MOST_TAPES, box_chart, heat_map, most_different
@@ -43,16 +44,26 @@ def write_summary_page(
 
 
 def _lead(sweep: dict[str, Any]) -> str:
-    """The best candidate on most tapes, if any can be best."""
+    """The answer: the best candidate on most tapes, if any can be best, and what it saves."""
     for metric in sweep["summary"]["metrics"]:
         if metric["metric"] != _MAIN or not metric["compared"]["tapes"]:
             continue
         rivals = [found for found in metric["candidates"] if "bestOn" in found]
         most = max(found["bestOn"] + found["tiedOn"] for found in rivals)
-        names = [f["candidate"] for f in rivals if f["bestOn"] + f["tiedOn"] == most]
+        best = [found for found in rivals if found["bestOn"] + found["tiedOn"] == most]
+        names = join_names([found["candidate"] for found in best])
         tapes = quantity_text(metric["compared"]["tapes"], "tape")
-        return f"Least resident at the peak: {join_names(names)}, on {most:,} of {tapes}."
+        text = f"Least resident at the peak: {names}, on {most:,} of {tapes}"
+        return f"{text}{_saving(best, sweep['summary']['baseline'])}."
     return ""
+
+
+def _saving(best: Sequence[dict[str, Any]], baseline: str) -> str:
+    """The median change of the only best candidate."""
+    if len(best) > 1 or best[0]["candidate"] == baseline or not best[0]["ratio"]["tapes"]:
+        return ""
+    change = percent_text(best[0]["ratio"]["median"] - 1)
+    return f"; the median of its changes from {display_text(baseline, 60)} is {change}"
 
 
 def _gates(verdicts: Sequence[Verdict]) -> Section:
