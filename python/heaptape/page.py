@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import dataclasses
 import hashlib
-import html
 import importlib.resources
 import json
 import os
@@ -37,8 +36,8 @@ def name_cell(name: str) -> str | Hint:
 
 
 def plot_text(name: str) -> str:
-    """A name for a chart: plotly takes some tags for markup."""
-    return html.escape(display_text(name, LONGEST_NAME))
+    """A name for a chart."""
+    return display_text(name, LONGEST_NAME)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,7 +56,7 @@ class Section:
     title: str
     text: Sequence[str] = ()  # paragraphs
     lines: Sequence[str] = ()  # to be copied as they are: commands, settings
-    figure: dict[str, Any] | None = None  # plotly's `data` and `layout`; names by plot_text()
+    figure: dict[str, Any] | None = None  # a chart, see write_page(); names by plot_text()
     table: Table | None = None
     folded: bool = False
     failed: bool = False
@@ -68,10 +67,15 @@ def write_page(
 ) -> None:
     """Writes the page, whole or not at all, for its owner alone. `lead` is its first sentence.
 
-    `figure` may be a plotly.graph_objects.Figure's to_plotly_json(), or a dictionary like it.
+    A figure has `data`, a list of traces, and `layout`, under the names of plotly:
+    points (`x`, `y`, `text`, `name`, `marker` with `size`, `opacity` and `symbol`: circle, x or star);
+    boxes (`type` "box", horizontal: `y`, `lowerfence`, `q1`, `median`, `q3`, `upperfence`); maps
+    (`type` "heatmap": `z`, `text`, `zmin`, `zmax`, `colorscale` with three colors, `colorbar`). The
+    layout has `height`, `showlegend`, and `xaxis` and `yaxis` with `title`, `type`, `range`,
+    `tickformat`, `tickvals`, `ticktext`, `side` and `autorange`. page.js draws these.
     """
     figures = [section.figure for section in sections if section.figure is not None]
-    scripts = [*([_plotly()] if figures else []), _file("page.js")]
+    scripts = [_file("page.js")]
     text = _template().render(
         title=display_text(title),
         lead=display_text(lead),
@@ -97,15 +101,6 @@ def _template() -> Any:
     return environment.from_string(_file("page.html"))
 
 
-def _plotly() -> str:
-    try:
-        import plotly.offline
-    except ImportError:
-        raise _missing_package("plotly") from None
-    script: str = plotly.offline.get_plotlyjs()
-    return script
-
-
 def _missing_package(name: str) -> Error:
     return Error(f"a page needs {name}: pip install {name}")
 
@@ -116,12 +111,7 @@ def _file(name: str) -> str:
 
 def _inert(figures: list[dict[str, Any]]) -> str:
     """JSON that cannot end the script element that contains it."""
-    return json.dumps(figures, separators=(",", ":"), default=_plain).replace("<", "\\u003c")
-
-
-def _plain(value: Any) -> Any:
-    """Arrays of numpy, which to_plotly_json() leaves as they are."""
-    return value.tolist()
+    return json.dumps(figures, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def _policy(scripts: Sequence[str]) -> str:

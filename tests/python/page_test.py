@@ -84,10 +84,6 @@ def test_long_names_are_cut_in_the_middle_and_whole_in_the_hint():
     assert cell.hint == "a" * 500 + "end" and name_cell("short") == "short"
 
 
-def test_names_in_charts_are_no_markup_of_plotly():
-    assert plot_text('<a href="x">&lt;') == "&lt;a href=&quot;x&quot;&gt;&amp;lt;"
-
-
 def test_figures_arrive_as_they_were_given(hostile):
     figures = json.loads(next(script for script in hostile.scripts if script.startswith("[")))
     assert figures[0]["data"][0]["x"][0] == HOSTILE
@@ -99,7 +95,7 @@ def test_policy_allows_the_scripts_of_the_page_and_nothing_from_elsewhere(hostil
     for script in code:
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         assert f"'sha256-{digest}'" in policy
-    assert len(code) == 2 and policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert len(code) == 1 and policy.startswith("default-src 'none'; script-src 'sha256-")
 
 
 def test_page_loads_nothing(hostile):
@@ -107,15 +103,8 @@ def test_page_loads_nothing(hostile):
     assert not names & {"src", "href", "srcset", "data", "action"}
 
 
-def test_plotly_is_on_the_page_once_and_only_for_charts(hostile, plain):
-    assert sum("plotly.js v" in script for script in hostile.scripts) == 1
-    assert sum("plotly.js v" in script for script in plain.scripts) == 0
-
-
-def test_figures_of_plotly_may_have_arrays(tmp_path):
-    numpy = pytest.importorskip("numpy")
-    parsed = page(tmp_path, Section("One", figure={"data": [{"y": numpy.array([1, 2])}]}))
-    assert '"y":[1,2]' in parsed.scripts[0]
+def test_page_with_a_chart_is_small(hostile, tmp_path):
+    assert (tmp_path / "page.html").stat().st_size < 100_000
 
 
 def test_sections_have_their_text_and_tables(plain):
@@ -151,14 +140,34 @@ def test_page_that_cannot_take_its_place_leaves_nothing_behind(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
 
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
-def test_browser_draws_the_charts_under_the_policy(tmp_path):
-    """plotly.js needs styles of its own, and nothing else that the policy forbids."""
-    page(tmp_path, Section("One", figure={"data": [{"y": [1, 2], "name": HOSTILE}], "layout": {}}))
+def dump_dom(path, profile):
+    """The page as chromium has it once its scripts have run, and what they printed."""
     words = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-    words += [f"--user-data-dir={tmp_path}/profile", "--enable-logging=stderr", "--dump-dom"]
-    done = subprocess.run(
-        [*words, tmp_path / "page.html"], capture_output=True, text=True, timeout=300, check=True
-    )
-    assert 'class="main-svg"' in done.stdout and "scatterlayer" in done.stdout
-    assert "CONSOLE" not in done.stderr
+    words += [f"--user-data-dir={profile}", "--enable-logging=stderr", "--dump-dom"]
+    done = subprocess.run([*words, path], capture_output=True, text=True, timeout=300, check=True)
+    return done.stdout, done.stderr
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+def test_browser_draws_each_kind_of_chart_under_the_policy(tmp_path):
+    """Names are text in them, never markup."""
+    points = {"x": [1, 2], "y": [1, 2], "text": [HOSTILE, "b"], "name": HOSTILE}
+    ends = ("lowerfence", "q1", "median", "q3", "upperfence")
+    boxes = {"type": "box", "y": [0], **{name: [i + 1] for i, name in enumerate(ends)}}
+    scale = [[0, "#0072b2"], [0.5, "#e9e9e4"], [1, "#d55e00"]]
+    colours = {"zmin": -1, "zmax": 1, "colorscale": scale}
+    bar = {"tickvals": [-1, 1], "ticktext": ["half", "double"]}
+    squares = {"type": "heatmap", "z": [[0.5, None]], "text": [["c", "d"]], "colorbar": bar, **colours}
+    names = {"tickvals": [0], "ticktext": [HOSTILE], "autorange": "reversed"}
+    log = {"xaxis": {"type": "log", "title": {"text": "ratio"}}, "yaxis": names}
+    figures = [
+        {"data": [points], "layout": {}},
+        {"data": [boxes], "layout": log},
+        {"data": [squares], "layout": {"yaxis": names}},
+    ]
+    page(tmp_path, *(Section("One", figure=figure) for figure in figures))
+    dom, printed = dump_dom(tmp_path / "page.html", tmp_path / "profile")
+    for kind in ("<circle", 'class="box"', "<rect", ">half</span>", ">ratio</text>"):
+        assert kind in dom
+    assert dom.count("<svg") == 3 and "<img" not in dom
+    assert "CONSOLE" not in printed

@@ -487,7 +487,7 @@ def test_without_ray_the_command_says_how_to_install_it(tmp_path):
 def test_help_is_quick_as_it_loads_no_engine():
     program = (
         "import sys, heaptape.sweep.command\n"
-        "print({'ray', 'duckdb', 'pyarrow', 'plotly'} & set(sys.modules))"
+        "print({'ray', 'duckdb', 'pyarrow'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "set()\n", json.dumps(done.stderr)

@@ -293,7 +293,7 @@ def test_charts_of_many_tapes_are_bounded_and_say_so(tmp_path):
 
 
 def texts_of(value):
-    """All texts of a chart, as plotly gets them."""
+    """All texts of a chart."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
@@ -312,11 +312,12 @@ def test_hostile_names_are_inert(tmp_path, text):
     ]
     found = results(tmp_path, made, ["failed>0"])
     parsed = parse_page(tmp_path)
-    assert not {"img", "b"} & set(parsed.tags()) and len(parsed.scripts) == 3
+    assert not {"img", "b"} & set(parsed.tags()) and len(parsed.scripts) == 2
     assert not set("\u202e\u2066\x1b") & set("".join(parsed.texts) + found.text())
     plotted = [t for f in charts(tmp_path) for t in texts_of(f)]
     assert len(plotted) > 10
-    assert "<" not in "".join(plotted) and len(rows_of(tmp_path)) == 6
+    assert not set("\u202e\u2066\x1b") & set("".join(plotted))
+    assert len(rows_of(tmp_path)) == 6
 
 
 def test_all_cells_failed_still_gives_a_page_and_a_text(tmp_path):

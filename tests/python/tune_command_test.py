@@ -63,7 +63,7 @@ def test_help_needs_no_optuna():
     assert "--budget TIME" in done.stdout
 
 
-@pytest.mark.parametrize("name", ["optuna", "plotly", "jinja2"])
+@pytest.mark.parametrize("name", ["optuna", "jinja2"])
 def test_without_what_it_needs_it_says_at_once_what_to_install(name, tape, tmp_path):
     done = run(tape, "-o", tmp_path / "tuned", without=name)
     assert done.returncode == 2

@@ -1,7 +1,6 @@
-"""Charts of sweep.html, as plotly's `data` and `layout`.
+"""Charts of sweep.html, as page.write_page() takes them.
 
-Axes are numbers with names as labels: as categories, plotly would merge two tapes whose shortened
-names are equal.
+Axes are numbers with names as labels: two tapes may have the same shortened name.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from .options import Comparison, Machines, ReplayOptions
 from .progress import Progress
 from .run import Swept, resume, sweep
 
-_NEEDED = ("ray", "fsspec", "filelock", "pyarrow", "duckdb", "plotly", "jinja2")
+_NEEDED = ("ray", "fsspec", "filelock", "pyarrow", "duckdb", "jinja2")
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _WITH_RESUME = ("address", "jobs", "bytes", "resume", "output")  # not in the plan
 

@@ -53,6 +53,8 @@ def _lead(sweep: dict[str, Any]) -> str:
         best = [found for found in rivals if found["bestOn"] + found["tiedOn"] == most]
         names = join_names([found["candidate"] for found in best])
         tapes = quantity_text(metric["compared"]["tapes"], "tape")
+        if len(best) > 1 and 2 * most <= metric["compared"]["tapes"]:
+            return f"No candidate is least resident at the peak on most of {tapes}: {names} on {most:,} each."
         text = f"Least resident at the peak: {names}, on {most:,} of {tapes}"
         return f"{text}{_saving(best, sweep['summary']['baseline'])}."
     return ""

@@ -36,7 +36,7 @@ def write_chart(path: str, result: Mapping[str, Any]) -> None:
         ),
         Section(
             "The front",
-            text=["Left and below is better. A double click shows trials that are far off, too."],
+            text=["Left and below is better. Trials that are far off are not shown."],
             figure=_figure(result),
             table=_front(result),
         ),
@@ -101,8 +101,6 @@ def _figure(result: Mapping[str, Any]) -> dict[str, Any]:
             "tickformat": "+.0%",
             "range": _range(near, WORK),
         },
-        "legend": {"orientation": "h", "y": 1.15},
-        "hovermode": "closest",
     }
     return {"data": data, "layout": layout}
 
@@ -132,7 +130,7 @@ def _scatter(
 def _hover(trial: Mapping[str, Any]) -> str:
     settings = [plot_text(f"{name}={value}") for name, value in trial["settings"].items()]
     changes = [f"{NAMES[name]} {percent_text(trial['change'][name])}" for name in OBJECTIVES]
-    return "<br>".join([*(settings or ["default"]), *changes])
+    return "\n".join([*(settings or ["default"]), *changes])
 
 
 def _front(result: Mapping[str, Any]) -> Table:

@@ -20,7 +20,7 @@ _OF = "of"
 
 def load_optuna() -> Any:
     """Makes it quiet. Raises Error if it, or a package that the page needs, is not installed."""
-    if missing := missing_modules(("optuna", "plotly", "jinja2")):
+    if missing := missing_modules(("optuna", "jinja2")):
         raise Error(f"heaptape tune needs {missing}")
     import optuna
     import optuna.storages.journal
