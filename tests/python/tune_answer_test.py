@@ -1,6 +1,7 @@
 """The answer of heaptape tune in words: settings, other allocators, malloc_trim, warnings."""
 
 import dataclasses
+import html
 
 import pytest
 from conftest import QUESTIONS
@@ -167,7 +168,7 @@ def test_another_allocator_is_found_on_a_tape(sliver, tmp_path):
     first = result["answer"]["sentences"][0]
     assert result["answer"]["kind"] == "allocator"
     assert " at the peak where yours holds 16.9 MiB and the best settings 16." in first
-    assert first[0].upper() + first[1:] in (tmp_path / "tune.html").read_text()
+    assert f">{first}.</p>" in html.unescape((tmp_path / "tune.html").read_text())
     assert summary(result).startswith(first)
     names = [row["name"] for row in result["measured"]]
     assert {"default", "malloc_trim(0)", "mimalloc", "jemalloc"} <= set(names)
@@ -188,3 +189,26 @@ def test_another_objective_can_be_chosen(sliver, tmp_path):
     result = tune([sliver], tmp_path, trials=9, repeats=0, objective="mean")
     assert result["objective"] == "mean"
     assert "mean resident memory" in " ".join(result["answer"]["sentences"])
+
+
+def test_an_allocator_that_is_too_slow_gives_way_to_the_next(sliver, tmp_path, monkeypatch):
+    best = {"allocator": compare(sliver, ["glibc", "mimalloc"], 1, 1).finding("allocator")["allocator"]}
+    monkeypatch.setattr("heaptape.tune.tuning.specs_to_compare", lambda space: ["glibc", "mimalloc", "tcmalloc"])
+    monkeypatch.setattr("heaptape.tune.tuning.find_slow", lambda found: ["mimalloc"])
+    result = tune([sliver], tmp_path, allocator="glibc", trials=1, repeats=0)
+    assert best["allocator"] == "mimalloc"
+    assert result["answer"]["sentences"][0].startswith("tcmalloc would hold ")
+    assert [row["tooSlow"] for row in result["measured"] if row["name"] == "mimalloc"] == [True]
+
+
+def test_the_answer_on_several_tapes_is_a_mean_and_names_the_tapes_held_out(tool, tmp_path):
+    tapes = [tmp_path / f"{n}.tape" for n in (1, 2)]
+    for path, manifests in zip(tapes, (40, 50), strict=True):
+        tool("scenario", "manifest-patching", "--set", f"manifests={manifests}", "-o", path)
+    result = tune(tapes, tmp_path / "tuned", allocator="glibc", trials=9, repeats=0, hold_out=1)
+    first = result["answer"]["sentences"][0]
+    assert result["answer"]["kind"] == "settings"
+    assert "on 1 tape held out; measured on glibc" in first
+    both = tune(tapes, tmp_path / "both", allocator="glibc", trials=9, repeats=0, hold_out=0)
+    assert " down by " in both["answer"]["sentences"][0]
+    assert "% on 2 tapes; measured on glibc" in both["answer"]["sentences"][0]

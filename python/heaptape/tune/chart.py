@@ -50,7 +50,13 @@ def write_chart(path: str, result: Mapping[str, Any]) -> None:
     if result["notes"]:
         sections.append(Section("Notes", text=result["notes"]))
     title = f"Settings of {allocator['name']} {allocator['version']}"
-    write_page(path, title, sections, lead=answers[0][0].upper() + answers[0][1:] + ".")
+    write_page(path, title, sections, lead=_lead(result["answer"]))
+
+
+def _lead(answer: Mapping[str, Any]) -> str:
+    """A sentence. Names of allocators keep their small letters."""
+    first: str = answer["sentences"][0]
+    return f"{first if answer['kind'] == 'allocator' else first[0].upper() + first[1:]}."
 
 
 def _searched_on(result: Mapping[str, Any]) -> str:
