@@ -77,6 +77,13 @@ TEST_F(ChangeSummaryTest, IsAboutTheMomentThatChangedMost) {
             "  -28.0 MiB free between live blocks\n");
 }
 
+TEST_F(ChangeSummaryTest, IsAboutThePlateauWhereAllChangedAlike) {
+  for (const char* const state : {"end", "atPeak", "atExit", "atPlateau"}) {
+    add(state, {10, 5, 5, 0}, {20, 5, 15, 0});
+  }
+  EXPECT_EQ(summary().state, "atPlateau");
+}
+
 TEST_F(ChangeSummaryTest, HasTheGreatestPartsFirstWhicheverWayTheyChanged) {
   add("atPeak", {100, 60, 20, 10}, {110, 80, 25, 3});
   const ChangeSummary changed = summary();

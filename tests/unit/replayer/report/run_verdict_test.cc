@@ -401,6 +401,24 @@ TEST_F(PredictionError, IsThatOfTheRecordedVersion) {
   EXPECT_EQ(verdict(1).role, RunRole::kFaithful);
 }
 
+// Models stand for real allocators where there are fewer than two of these, plug-ins included.
+TEST_F(PredictionError, ComparesNoModelsBesideTwoRealAllocators) {
+  const auto compared = [this](allocators::BackendKind kind) {
+    runs_ = {run("model:ptmalloc", 90), run("jemalloc", 90), run("tcmalloc", 90),
+             run("model:slabs", 90)};
+    runs_[2].spec.kind = kind;
+    for (const Finding& finding : verdict(1).findings) {
+      if (!finding.compared.empty()) return finding.compared;
+    }
+    return std::vector<std::string>();
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(compared(allocators::BackendKind::kNative), (Names{"jemalloc", "tcmalloc"}));
+  EXPECT_EQ(compared(allocators::BackendKind::kPlugin), (Names{"jemalloc", "tcmalloc"}));
+  EXPECT_EQ(compared(allocators::BackendKind::kModel),
+            (Names{"jemalloc", "tcmalloc", "model:slabs"}));
+}
+
 TEST_F(PredictionError, IsOfATapeThatCanOrCannotBeRecordedAgain) {
   EXPECT_TRUE(verdict(1).can_be_recorded);
   header_.origin.format = "malloclab";
