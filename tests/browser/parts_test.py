@@ -333,7 +333,7 @@ class Parts(Pages):
     def test_of_the_process_say_who_has_its_memory(self):
         self.show("owners")
         self.assertEqual(self.fact("process"), "at its own peak, 14.3% of 975.6 KiB anonymous memory is malloc's")
-        self.assertEqual(self.run_script("[...document.querySelectorAll('#process thead th')].map((cell) => cell.textContent)"),
+        self.assertEqual(self.run_script("[...document.querySelectorAll('#process thead tr > *')].map((cell) => cell.textContent)"),
                          ["", "at the peak, at the exit, at the end, at its own peak"])
         self.assertEqual(self.rows("#process"), [
             ["malloc", "139.6 KiB"],

@@ -37,7 +37,7 @@
       row.slice(1).forEach((text, column) => line.append(element("td", {text, ...(mark ? mark(number, column) : {})})));
       body.append(line);
     });
-    return element("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": label},
+    return element("div", {class: "scroll", tabindex: "0", role: "group", "aria-label": label},
                    element("table", {}, element("thead", {}, heading), body));
   }
 

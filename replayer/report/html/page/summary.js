@@ -198,7 +198,7 @@
     const body = element("tbody");
     for (const row of figures.rows) body.append(bodyRow(row, figures.columns, best));
     const made = element("table", {}, element("thead", {}, groupRow(figures.columns), names), body);
-    const box = element("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": caption || "Runs compared"}, made);
+    const box = element("div", {class: "scroll", tabindex: "0", role: "group", "aria-label": caption || "Runs compared"}, made);
     return caption ? element("details", {}, element("summary", {text: caption}), box) : box;
   }
 
