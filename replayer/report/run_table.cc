@@ -183,25 +183,6 @@ std::string note_lines(const schema::ReportFigures& report, const std::vector<Ru
   return text;
 }
 
-// Says which memory the resident sizes of the recorded run cover, for those of the replays beside
-// it.
-std::string recorded_line(const schema::ReportFigures& report, const std::vector<RunResult>& runs) {
-  const std::vector<RunFigures>& figures = report.runs;
-  const bool is_split = std::ranges::any_of(report.moments, [](const auto& moment) {
-    return moment.process && moment.process->malloc_bytes;
-  });
-  if (runs.size() < 2) return "";
-  for (size_t i = 0; i < runs.size(); ++i) {
-    const auto resident = figures[i].metric("peak.residentBytes");
-    if (runs[i].spec.kind != BackendKind::kRecorded || !resident) continue;
-    if (schema::number_of(*resident) == 0) continue;
-    return "note: " + figures[i].label + ": resident sizes cover " +
-           (is_split ? "malloc's part" : "all anonymous memory") +
-           " of the process, as sampled nearest to the moment\n";
-  }
-  return "";
-}
-
 // The effect of each --do.
 std::string action_lines(const RunResult& run) {
   const auto change = [](uint64_t before, uint64_t after) {
@@ -283,6 +264,24 @@ std::string run_table(const schema::ReportFigures& report, const std::vector<Run
   return text + run_lines(report, runs);
 }
 
+std::string recorded_sizes_text(const schema::ReportFigures& report,
+                                const std::vector<RunResult>& runs) {
+  const std::vector<RunFigures>& figures = report.runs;
+  const bool is_split = std::ranges::any_of(report.moments, [](const auto& moment) {
+    return moment.process && moment.process->malloc_bytes;
+  });
+  if (runs.size() < 2) return "";
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const auto resident = figures[i].metric("peak.residentBytes");
+    if (runs[i].spec.kind != BackendKind::kRecorded || !resident) continue;
+    if (schema::number_of(*resident) == 0) continue;
+    return figures[i].label + ": resident sizes cover " +
+           (is_split ? "malloc's part" : "all anonymous memory") +
+           " of the process, as sampled nearest to the moment";
+  }
+  return "";
+}
+
 std::string run_lines(const schema::ReportFigures& report, const std::vector<RunResult>& runs) {
   HEAPTAPE_CHECK(report.runs.size() == runs.size());
   std::string text = accounting_lines(report.runs);
@@ -291,7 +290,9 @@ std::string run_lines(const schema::ReportFigures& report, const std::vector<Run
     text += replayed_line(report.runs[i], runs[i], report.tape_threads);
   }
   for (const RunResult& run : runs) text += action_lines(run);
-  text += times_lines(report.runs) + note_lines(report, runs) + recorded_line(report, runs);
+  text += times_lines(report.runs) + note_lines(report, runs);
+  const std::string recorded = recorded_sizes_text(report, runs);
+  if (!recorded.empty()) text += "note: " + recorded + "\n";
   for (size_t i = 0; i < runs.size(); ++i) {
     text += counter_lines(report.runs[i], runs[i].spec.kind) + growth_lines(report.runs[i]);
   }

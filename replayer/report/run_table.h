@@ -18,4 +18,9 @@ std::string run_table(const schema::ReportFigures& report, const std::vector<Run
 // The lines below its tables: what was and was not replayed, notes, counters.
 std::string run_lines(const schema::ReportFigures& report, const std::vector<RunResult>& runs);
 
+// Says which memory the resident sizes of the recorded run cover; empty if it stands alone or has
+// none.
+std::string recorded_sizes_text(const schema::ReportFigures& report,
+                                const std::vector<RunResult>& runs);
+
 }  // namespace heaptape::replayer

@@ -94,7 +94,7 @@ class SideBySide(Pages):
                 const made = heaptape.diff.account({backends: ['x', 'y'], runs: [{label: 'r', table: [['metric'],
                 ...names.map((name) => [name])], exact: names.map((_, i) =>
                 ({base: 10 + i, now: i === 1 ? null : 20 + i}))}]});
-                const buttons = [...made.querySelectorAll('button')];
+                const buttons = [...made.querySelectorAll('.tools button')];
                 return [buttons.map((one) => one.textContent), buttons.find((one) =>
                 one.getAttribute('aria-pressed') === 'true').textContent,
                     buttons.map((one) => { one.click(); return [...made.querySelectorAll('.bar')].map((bar) =>

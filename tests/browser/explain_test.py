@@ -105,7 +105,7 @@ class Explained(Pages):
     def test_has_its_parts_in_their_order(self):
         self.show("pinned")
         self.assertEqual(self.run_script("""[...document.querySelectorAll('section')].map((one) =>
-            one.id)"""), ["account", "remedies", "pins", "holes", "sites", "heap-growths"])
+            one.id)"""), ["account", "remedies", "pins", "holes", "sites", "heap-growths", "terms"])
 
     def test_has_what_was_tried_beside_the_first_estimate(self):
         self.open_any(self.folder / "pinned.html")

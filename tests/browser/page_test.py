@@ -81,7 +81,7 @@ class Figures(ReplayPages):
         for name, is_said in (("process", True), ("fill", False)):  # no samples in fill
             self.show(name)
             note = self.run_script("document.querySelector('#runs .note').textContent")
-            self.assertEqual("as last sampled before the moment" in note, is_said, name)
+            self.assertEqual("as sampled nearest to the moment" in note, is_said, name)
 
     def test_of_the_account_are_those_of_the_report(self):
         self.compare("fill", "#account td[data-metric]")
@@ -295,7 +295,7 @@ class Given(ReplayPages):
                 "curves",
                 "counters",
                 "fidelity",
-                "lines",
+                "lines", "terms",
             ],
         )
 

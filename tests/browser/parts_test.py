@@ -16,7 +16,7 @@ if not browser.missing():
     from selenium.webdriver.common.keys import Keys
     from selenium.webdriver.support.wait import WebDriverWait
 
-PARTS = ["sizes", "lifetimes", "buffers", "holes", "heap-growths", "latency", "curves", "counters", "fidelity"]
+PARTS = ["sizes", "lifetimes", "buffers", "holes", "heap-growths", "latency", "curves", "counters", "fidelity", "terms"]
 
 # By the heading of a column: the metrics that may be below it.
 HEADINGS = {

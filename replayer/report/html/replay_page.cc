@@ -28,6 +28,7 @@ void write_row(JsonWriter& out, const FigureTable& table, const FigureTable::Row
                const std::vector<RunFigures>& figures) {
   out.open_object();
   out.field("label", row.label);
+  out.field("backend", figures[row.run].backend);
   out.name("cells");
   out.list(row.cells);
   out.name("values");
@@ -185,6 +186,7 @@ std::string replay_page(const schema::TapeReader& tape, const BuiltReport& repor
   out.json(report.short_json);
   out.name("lines");
   write_lines(out, run_lines(report.figures, runs));
+  out.field("recordedNote", recorded_sizes_text(report.figures, runs));
   out.name("timeline");
   write_timelines(out, report.timelines);
   out.name("films");

@@ -48,13 +48,14 @@
       if (column > 1 || value === null) return {};
       return {title: exact(value, row.unit), "data-value": String(value), "data-side": ["base", "new"][column]};
     };
+    const explain = (number, metric) => heaptape.metricTerm(metric);
     const [heading, ...rows] = one.table;
     const rest = rows.slice(one.shownRows);
     return element("div", {class: "run", "data-label": one.label}, element("h3", {text: one.label}),
                    ...one.notes.map((note) => element("p", {class: "note", text: note})),
-                   table([heading, ...rows.slice(0, one.shownRows)], one.label, mark(0)),
+                   table([heading, ...rows.slice(0, one.shownRows)], one.label, mark(0), explain),
                    rest.length === 0 ? null : element("details", {}, element("summary", {text: "All other metrics"}),
-                                                      table([heading, ...rest], one.label + ", other metrics", mark(one.shownRows))));
+                                                      table([heading, ...rest], one.label + ", other metrics", mark(one.shownRows), explain)));
   }
 
   function gates(data) {

@@ -33,10 +33,11 @@ heaptape.named = function (name) {
   return {text: letters.slice(0, kept).join("") + "\u2026" + letters.slice(-kept).join(""), title: name};
 };
 
-// Splits the text so that lines do not break between a number and its unit.
+// Splits the text so that lines do not break between a number and its unit. Each term explains itself at its first place.
+const explained = new Set();
 heaptape.prose = function (text) {
-  return text.split(/(\d[\d.,]* (?:B|KiB|MiB|GiB|TiB|ns|us|ms|s)\b)/).map((piece, i) =>
-    i % 2 === 0 ? document.createTextNode(piece) : heaptape.element("span", {class: "unbroken", text: piece}));
+  return text.split(/(\d[\d.,]* (?:B|KiB|MiB|GiB|TiB|ns|us|ms|s)\b)/).flatMap((piece, i) =>
+    i % 2 === 0 ? heaptape.terms(piece, explained) : heaptape.element("span", {class: "unbroken", text: piece}));
 };
 
 // A part of the page, under a heading.

@@ -26,6 +26,10 @@
     compaction: "moving all blocks together (compaction)",
   };
 
+  function termed(text) {
+    return element("span", {}, ...heaptape.terms(text));
+  }
+
   function head(data) {
     const {moment} = data.explanation;
     const time = Number(moment.timeNs) === 0 ? "" : ", " + (Number(moment.timeNs) / 1e9).toFixed(3) + " s";
@@ -33,7 +37,7 @@
     return [
       element("h1", {text: data.tape.path}),
       element("div", {class: "facts"}, element("div", {text: facts}),
-              data.tape.command ? element("div", {class: "command code", text: data.tape.command, title: data.tape.command}) : null),
+              heaptape.summary.commandLine(data.tape)),
       heaptape.trust.banner(data),
       element("p", {class: "verdict", id: "verdict"}, ...prose(data.verdict)),
       data.where ? element("p", {class: "where", id: "where"}, ...prose(data.where)) : null,
@@ -52,8 +56,8 @@
     const lacks = data.explanation.lacks || [];
     const isShown = ([metric, words]) => Number(value(metric)) !== 0 || metric === whole || words === SAMPLED;
     const rows = (isSampled ? SAMPLED_ACCOUNT : ACCOUNT).filter(isShown).map(([metric, words]) =>
-      words === SAMPLED && lacks.includes("residentSizes") ? [words, "-", ""] :
-      [words, figure(data.explanation, "state." + metric, "bytes"), PARTS.includes(metric) || metric === whole ? share(value(metric), value(whole)) : ""]);
+      words === SAMPLED && lacks.includes("residentSizes") ? [termed(words), "-", ""] :
+      [termed(words), figure(data.explanation, "state." + metric, "bytes"), PARTS.includes(metric) || metric === whole ? share(value(metric), value(whole)) : ""]);
     return section("account", "Where the memory is", heaptape.summary.legend([at]), heaptape.summary.bars(at),
                    table("The account", ["", "bytes", isSampled ? "of committed" : "of resident"], rows));
   }
@@ -67,7 +71,7 @@
     const tried = (explanation.actions || [])[0];
     const back = tried && Math.max(0, Number(tried.residentBytesBefore) - Number(tried.residentBytesAfter));
     const rows = (explanation.estimates || []).map((estimate, i) =>
-      [REMEDIES[estimate.what] || estimate.what, figure(explanation, `estimates.${i}.bytes`, "bytes"), i === 0 && tried ? heaptape.bytes(back) : ""]);
+      [termed(REMEDIES[estimate.what] || estimate.what), figure(explanation, `estimates.${i}.bytes`, "bytes"), i === 0 && tried ? heaptape.bytes(back) : ""]);
     if (rows.length === 0) return null;
     return section("remedies", "What would give resident bytes back", table("Remedies", ["", "estimate", "tried"], rows));
   }

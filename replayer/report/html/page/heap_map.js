@@ -63,7 +63,7 @@
     }
     showLegend(film) {
       this.legend.replaceChildren(...legend(this.kind, film, this.data.films.sites).map(([name, text]) => element("li", {},
-          element("span", {class: "swatch", style: {background: "var(--" + name + ")"}}), element("span", {text}))));
+          element("span", {class: "swatch", style: {background: "var(--" + name + ")"}}), element("span", {}, ...(this.kind === "state" ? heaptape.terms(text) : [text])))));
     }
 
     async chooseRun(number) {

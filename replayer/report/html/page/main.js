@@ -50,6 +50,7 @@
                         heaptape.latency, heaptape.trust.curves, heaptape.trust.counters, heaptape.trust.fidelity]) add(() => part(data));
     add(() => heaptape.summary.lines(data));
   }
+  add(() => heaptape.termsSection());
   document.getElementById("foot").append("Made by heaptape " + data.heaptape + ". docs/metrics.md defines every figure.");
   document.documentElement.dataset.ready = "yes";
 })();

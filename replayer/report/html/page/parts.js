@@ -26,7 +26,8 @@
     return element(tag, {...properties, ...(typeof content === "string" ? {text: content} : content)});
   }
   function table(label, headings, rows) {
-    const head = element("tr", {}, ...headings.map((content) => content === "" ? cell("td", "") : cell("th", content, {scope: "col"})));
+    const head = element("tr", {}, ...headings.map((content) => content === "" ? cell("td", "")
+      : typeof content === "string" ? element("th", {scope: "col"}, ...heaptape.terms(content)) : cell("th", content, {scope: "col"})));
     const body = element("tbody", {}, ...rows.map((row) =>
       element("tr", {}, ...row.map((content, i) => i === 0 ? cell("th", content, {scope: "row"}) : cell("td", content)))));
     return element("div", {class: "scroll", tabindex: "0", role: "group", "aria-label": label},

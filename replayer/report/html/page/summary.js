@@ -3,7 +3,7 @@
 "use strict";
 
 (function () {
-  const {element, section, named, prose, bytes, exact, grouped, duration, share} = heaptape;
+  const {element, section, named, prose, term, termsIn, bytes, exact, grouped, duration, share} = heaptape;
 
   // The parts of committed memory: docs/metrics.md, "The account".
   const PARTS = [
@@ -24,7 +24,7 @@
   // Shortens the names of runs as elsewhere.
   function sentence(data, tag, text, properties) {
     const short = data.runs.reduce((words, {label}) => words.split(label).join(named(label).text), text);
-    return element(tag, {...properties, title: short === text ? null : text}, ...prose(short));
+    return element(tag, {...properties, ...(short === text ? {} : {title: text, tabindex: "0"})}, ...prose(short));
   }
 
   // Commands are between backquotes.
@@ -46,6 +46,11 @@
     return tape.lacks.split(", ").includes(what);
   }
 
+  // The whole of a long one is in a tip.
+  function commandLine({command}) {
+    return command ? element("div", {class: "command code", text: command, title: command, tabindex: "0"}) : null;
+  }
+
   function head(data) {
     const tape = data.tape;
     const facts = [grouped(tape.events) + " events"];
@@ -56,7 +61,7 @@
     return [
       element("h1", {text: tape.path}),
       element("div", {class: "facts"}, element("div", {text: facts.join(" · ")}),
-              tape.command ? element("div", {class: "command code", text: tape.command, title: tape.command}) : null),
+              commandLine(tape)),
       heaptape.trust.banner(data),
       sentence(data, "p", data.verdict.headline, {class: "verdict", id: "verdict"}),
       findings(data),
@@ -71,7 +76,7 @@
 
   function bar(row, most) {
     const whole = length(row);
-    const box = element("div", {class: "bar", role: "img"});
+    const box = element("div", {class: "bar", role: "img", tabindex: "0"});
     const words = [];
     for (const part of PARTS) {
       const value = Number(row[part.metric] || 0);
@@ -105,11 +110,17 @@
     return text;
   }
 
+  // The recorded run says how its figures differ from those of replays.
+  function runLabel(tag, {label, backend}, properties) {
+    const {text, title} = named(label);
+    return backend === "recorded" ? element(tag, properties, term(text, ["recorded"], title)) : element(tag, {...properties, text, title});
+  }
+
   function bars(account, best = []) {
     const most = Math.max(1, ...account.rows.map(length));
     const grid = element("div", {class: "account", "data-state": account.state});
     for (const row of account.rows) {
-      grid.append(element("div", {class: "label", ...named(row.label)}), bar(row, most),
+      grid.append(runLabel("div", row, {class: "label"}), bar(row, most),
                   sum(row, isBest(best, row.label, account.state + ".residentBytes")));
     }
     return grid;
@@ -122,7 +133,7 @@
       if (!there) continue;
       list.append(element("li", {},
                           element("span", {class: "swatch", style: {background: "var(--" + part.colour + ")"}}),
-                          element("span", {text: part.name})));
+                          term(part.name, termsIn(part.name))));
     }
     return list;
   }
@@ -165,7 +176,7 @@
     for (let i = 0; i < columns.length;) {
       let end = i;
       while (end < columns.length && columns[end].group === columns[i].group) ++end;
-      row.append(element("th", {class: "group", colspan: String(end - i), scope: "colgroup", text: columns[i].group}));
+      row.append(element("th", {class: "group", colspan: String(end - i), scope: "colgroup"}, term(columns[i].group, termsIn("at " + columns[i].group))));
       i = end;
     }
     return row;
@@ -176,7 +187,7 @@
   }
 
   function bodyRow(row, columns, best) {
-    const line = element("tr", {}, element("th", {scope: "row", text: row.label}));
+    const line = element("tr", {}, runLabel("th", row, {scope: "row"}));
     columns.forEach((column, i) => {
       const mayBe = best.some((one) => column.metric === one.state + ".residentBytes");
       line.append(element("td", {
@@ -194,7 +205,7 @@
   function table(figures, {caption, best = []} = {}) {
     if (figures.rows.length === 0) return null;
     const names = element("tr", {}, element("th", {scope: "col", text: "run"}));
-    for (const column of figures.columns) names.append(element("th", {scope: "col", text: column.name, title: column.metric}));
+    for (const column of figures.columns) names.append(element("th", {scope: "col"}, term(column.name, termsIn(column.name), column.metric)));
     const body = element("tbody");
     for (const row of figures.rows) body.append(bodyRow(row, figures.columns, best));
     const made = element("table", {}, element("thead", {}, groupRow(figures.columns), names), body);
@@ -202,17 +213,10 @@
     return caption ? element("details", {}, element("summary", {text: caption}), box) : box;
   }
 
-  // The recorder sampled the run itself; without samples, its sizes are 0.
-  function processNote(data) {
-    const recorded = data.runs.filter((run) => run.backend === "recorded").map((run) => run.label);
-    const resident = data.overview.columns.findIndex((column) => column.metric === "peak.residentBytes");
-    const isSampled = data.overview.rows.some((row) => recorded.includes(row.label) && row.values[resident]);
-    return isSampled ? " Resident sizes of the recorded run cover all anonymous memory of the process, as last sampled before the moment." : "";
-  }
-
   function runs(data) {
     const failed = data.runs.filter((run) => run.failure);
-    const note = (data.best.length === 0 ? "" : " ◂ marks the allocator that would hold less.") + processNote(data);
+    const note = (data.best.length === 0 ? "" : " ◂ marks the allocator that would hold less.") +
+                 (data.recordedNote ? ` ${data.recordedNote}. Those of a replay are of its own heap at the moment itself, so they differ.` : "");
     return section("runs", "The runs compared",
                    element("p", {class: "note", text: "Hover over a figure for all its digits." + note}),
                    table(data.overview, {best: data.best}),
@@ -225,5 +229,5 @@
     return section("lines", "How it was replayed", list);
   }
 
-  heaptape.summary = {head, bars, legend, account, runs, lines, table, momentWords};
+  heaptape.summary = {head, commandLine, bars, legend, account, runs, lines, table, momentWords};
 })();
