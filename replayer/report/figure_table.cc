@@ -88,4 +88,20 @@ FigureTable account_table(const std::vector<RunFigures>& figures,
   return table;
 }
 
+std::vector<TableRow> text_rows(const FigureTable& table) {
+  std::vector<TableRow> rows(2);
+  rows[0].push_back("");
+  rows[1].push_back("allocator");
+  for (const std::string& metric : table.metrics) {
+    const MetricHeading heading = heading_of(metric);
+    rows[0].push_back(heading.group);
+    rows[1].push_back(heading.name);
+  }
+  for (const FigureTable::Row& run : table.rows) {
+    TableRow& row = rows.emplace_back(TableRow{run.label});
+    row.insert(row.end(), run.cells.begin(), run.cells.end());
+  }
+  return rows;
+}
+
 }  // namespace heaptape::replayer

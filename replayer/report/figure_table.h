@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "replayer/engine/replay.h"
+#include "replayer/text/text_table.h"
 #include "schema/report/report_metrics.h"
 
 namespace heaptape::replayer {
@@ -29,5 +30,8 @@ FigureTable overview_table(const schema::ReportFigures& report, const std::vecto
 // "The account". No rows if there are none.
 FigureTable account_table(const std::vector<schema::RunFigures>& figures,
                           const std::vector<RunResult>& runs);
+
+// Two headings (groups, then names), and a row for each run.
+std::vector<TableRow> text_rows(const FigureTable& table);
 
 }  // namespace heaptape::replayer

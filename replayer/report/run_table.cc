@@ -230,22 +230,9 @@ std::vector<size_t> columns_of(std::span<const std::string_view> least_first,
   return columns;
 }
 
-// Two heading lines, and one for each run.
 std::string text_of(const FigureTable& table, std::span<const std::string_view> least_first,
                     size_t width) {
-  std::vector<TableRow> rows(2);
-  rows[0].push_back("");
-  rows[1].push_back("allocator");
-  for (const std::string& metric : table.metrics) {
-    const MetricHeading heading = heading_of(metric);
-    rows[0].push_back(heading.group);
-    rows[1].push_back(heading.name);
-  }
-  for (const FigureTable::Row& run : table.rows) {
-    TableRow& row = rows.emplace_back(TableRow{run.label});
-    row.insert(row.end(), run.cells.begin(), run.cells.end());
-  }
-  return aligned_within(width, rows, columns_of(least_first, table.metrics));
+  return aligned_within(width, text_rows(table), columns_of(least_first, table.metrics));
 }
 
 }  // namespace

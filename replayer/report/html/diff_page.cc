@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/version.h"
@@ -10,6 +11,7 @@
 #include "replayer/report/html/json_writer.h"
 #include "replayer/report/html/page.h"
 #include "replayer/report/html/page_data.h"
+#include "replayer/report/html/static_text.h"
 #include "replayer/report/html/timeline_data.h"
 #include "replayer/sites/frame_text.h"
 
@@ -81,11 +83,13 @@ void write_changes(JsonWriter& out, const SiteChanges& changes) {
   out.close_object();
 }
 
+TableRow gate_row(const GateOutcome& gate) {
+  return {state_text(gate.state), gate.expression, gate.run, gate.detail};
+}
+
 void write_gates(JsonWriter& out, const std::vector<GateOutcome>& gates) {
   out.open_list();
-  for (const GateOutcome& gate : gates) {
-    out.list({state_text(gate.state), gate.expression, gate.run, gate.detail});
-  }
+  for (const GateOutcome& gate : gates) out.list(gate_row(gate));
   out.close_list();
 }
 
@@ -115,6 +119,25 @@ void write_charts(JsonWriter& out, const std::vector<schema::RunTimeline>& runs)
   out.list(backends);
   out.name("timeline");
   write_timelines(out, timelines);
+}
+
+// As the terminal has them: the verdict with its reasons, the gates, and what changed.
+std::string static_content(const ReportDiff& diff) {
+  std::vector<TableRow> gates = {{"gate", "result", "run", "values"}};
+  for (const GateOutcome& gate : diff.gates) {
+    TableRow& row = gates.emplace_back(gate_row(gate));
+    std::swap(row[0], row[1]);
+  }
+  std::string text =
+      html_element("h1", "heaptape diff") + html_element("p", "base: " + side_text(diff.base)) +
+      html_element("p", "new: " + side_text(diff.now)) +
+      html_element("p class=\"verdict\"", diff.verdict()) + html_list(reasons_text(diff)) +
+      html_element("p", diff.warning.empty() ? "" : "WARNING: " + diff.warning) +
+      html_list(diff.notes) + html_table("Gates", gates, 1);
+  for (const RunDiff& run : diff.runs) {
+    text += html_table(run.label, diff_table(run, run.table_rows), 1) + html_list(run.notes);
+  }
+  return text;
 }
 
 }  // namespace
@@ -161,7 +184,8 @@ std::string diff_page(const ReportDiff& diff, const ReportSeries& base, const Re
     write_stack_trees(out, *base.stacks, *now.stacks);
   }
   out.close_object();
-  return html_page("heaptape diff: " + diff.base.path + ", " + diff.now.path, out.text());
+  return html_page("heaptape diff: " + diff.base.path + ", " + diff.now.path, out.text(),
+                   static_content(diff));
 }
 
 }  // namespace heaptape::replayer

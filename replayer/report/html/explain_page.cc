@@ -12,6 +12,7 @@
 #include "replayer/report/html/json_writer.h"
 #include "replayer/report/html/page.h"
 #include "replayer/report/html/page_data.h"
+#include "replayer/report/html/static_text.h"
 #include "replayer/report/html/where_text.h"
 #include "replayer/report/pin_callers.h"
 #include "replayer/text/metric_text.h"
@@ -89,7 +90,10 @@ base::Result<std::string> explain_page(const schema::TapeReader& tape,
   out.name("explanation");
   out.json(json);
   out.close_object();
-  return html_page("heaptape explain: " + tape.path(), out.text());
+  const std::string content = html_element("h1", tape.path()) +
+                              html_element("p class=\"verdict\"", verdict(explanation)) +
+                              html_terminal(explanation_text(tape, explanation, options, sites));
+  return html_page("heaptape explain: " + tape.path(), out.text(), content);
 }
 
 }  // namespace heaptape::replayer

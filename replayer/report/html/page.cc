@@ -64,11 +64,13 @@ std::string html_text(const std::string& text) {
   return out;
 }
 
-std::string html_page(const std::string& title, const std::string& data) {
+std::string html_page(const std::string& title, const std::string& data,
+                      const std::string& content) {
   std::string page(page_markup());
   // Backwards: inserted text may look like a mark.
   put(page, "@SCRIPTS@", elements(page_scripts(), "script"));
   put(page, "@DATA@", data);
+  put(page, "@CONTENT@", content);
   put(page, "@STYLES@", elements(page_styles(), "style"));
   put(page, "@TITLE@", html_text(title));
   put(page, "@POLICY@",

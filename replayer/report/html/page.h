@@ -8,7 +8,10 @@ namespace heaptape::replayer {
 // `title` is any text. `data` is JSON from JsonWriter; the scripts read it from an element that the
 // browser does not run. The page's own policy lets the browser run only the scripts of this build,
 // known by their hashes, and load nothing.
-std::string html_page(const std::string& title, const std::string& data);
+// `content`: elements that are shown until the scripts have made theirs, and always without
+// scripts.
+std::string html_page(const std::string& title, const std::string& data,
+                      const std::string& content);
 
 // Escapes `text` for markup, also in quotes.
 std::string html_text(const std::string& text);

@@ -11,10 +11,12 @@
 #include "replayer/report/html/json_writer.h"
 #include "replayer/report/html/page.h"
 #include "replayer/report/html/page_data.h"
+#include "replayer/report/html/static_text.h"
 #include "replayer/report/html/timeline_data.h"
 #include "replayer/report/html/where_text.h"
 #include "replayer/report/run_summary.h"
 #include "replayer/report/run_table.h"
+#include "replayer/report/verdict_text.h"
 #include "replayer/text/metric_text.h"
 
 namespace heaptape::replayer {
@@ -140,18 +142,34 @@ void write_accounts(JsonWriter& out, const schema::ReportFigures& report) {
   out.close_list();
 }
 
-void write_lines(JsonWriter& out, const std::string& text) {
-  out.open_list();
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) out.string(line);
-  out.close_list();
-}
-
 void write_stacks(JsonWriter& out, const RankedSites& sites) {
   out.name("stacks");
   write_stack_tree(out, sites.stacks);
   out.name("sites");
   write_sites(out, sites);
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> list;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) list.push_back(line);
+  return list;
+}
+
+// As the terminal has them: the verdict, the tables, and the lines below these.
+std::string static_content(const schema::TapeReader& tape, const BuiltReport& report,
+                           const std::vector<RunResult>& runs) {
+  const Verdict& verdict = report.verdict;
+  std::vector<std::string> findings;
+  for (const Finding& finding : verdict.findings) {
+    const std::string todo = action(verdict, finding, kSomeTape);
+    findings.push_back(evidence(verdict, finding) + (todo.empty() ? "" : " " + todo));
+  }
+  return html_element("h1", tape.path()) + html_element("p class=\"verdict\"", headline(verdict)) +
+         html_list(findings) +
+         html_table("The runs compared", text_rows(overview_table(report.figures, runs)), 2) +
+         html_table("Where the memory is", text_rows(account_table(report.figures.runs, runs)), 2) +
+         html_list(lines_of(run_lines(report.figures, runs)));
 }
 
 }  // namespace
@@ -185,7 +203,7 @@ std::string replay_page(const schema::TapeReader& tape, const BuiltReport& repor
   out.name("report");
   out.json(report.short_json);
   out.name("lines");
-  write_lines(out, run_lines(report.figures, runs));
+  out.list(lines_of(run_lines(report.figures, runs)));
   out.field("recordedNote", recorded_sizes_text(report.figures, runs));
   out.name("timeline");
   write_timelines(out, report.timelines);
@@ -193,7 +211,8 @@ std::string replay_page(const schema::TapeReader& tape, const BuiltReport& repor
   write_films(out, runs, films, kMostFilmBytes);
   if (sites != nullptr) write_stacks(out, *sites);
   out.close_object();
-  return html_page("heaptape: " + report.figures.tape_path, out.text());
+  return html_page("heaptape: " + report.figures.tape_path, out.text(),
+                   static_content(tape, report, runs));
 }
 
 }  // namespace heaptape::replayer

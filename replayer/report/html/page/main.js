@@ -25,6 +25,7 @@
 
   const data = JSON.parse(document.getElementById("data").textContent);
   const head = {diff: heaptape.diff.head, explain: heaptape.explain.head, replay: heaptape.summary.head}[data.kind](data);
+  document.getElementById("static").remove();
   document.getElementById("head").append(...head);
   if (data.kind === "diff") {
     add(() => heaptape.diff.gates(data));

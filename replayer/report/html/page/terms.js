@@ -80,7 +80,7 @@
 
   function linesOf(hinted) {
     const names = hinted.dataset.terms ? hinted.dataset.terms.split(",") : [];
-    const texts = names.map((name) => element("p", {}, element("b", {text: name + ": "}), element("span", {text: TERMS.find((one) => one[0] === name)[2]})));
+    const texts = names.map((name) => element("p", {}, element("strong", {text: name + ": "}), element("span", {text: TERMS.find((one) => one[0] === name)[2]})));
     const more = hinted.classList.contains("bar") ? hinted.getAttribute("aria-label") : hinted.dataset.note || hinted.title;
     return more ? [...texts, element("p", {text: more})] : texts;
   }

@@ -16,19 +16,19 @@ size_t count_of(const std::string& text, const std::string& part) {
 }
 
 TEST(HtmlPage, EscapesItsTitle) {
-  const std::string page = html_page("</title><script>&\"'\xff", "{}");
+  const std::string page = html_page("</title><script>&\"'\xff", "{}", "");
   EXPECT_NE(page.find("<title>&lt;/title&gt;&lt;script&gt;&amp;&quot;&#39;\uFFFD</title>"),
             std::string::npos);
 }
 
 TEST(HtmlPage, HasItsDataOnce) {
-  const std::string page = html_page("a", "{\"mark\":\"@STYLES@ @SCRIPTS@ @DATA@ @TITLE@\"}");
+  const std::string page = html_page("a", "{\"mark\":\"@STYLES@ @SCRIPTS@ @DATA@ @TITLE@\"}", "");
   EXPECT_EQ(count_of(page, "{\"mark\":\"@STYLES@ @SCRIPTS@ @DATA@ @TITLE@\"}</script>"), 1u);
   EXPECT_EQ(count_of(page, "<title>"), 1u);
 }
 
 TEST(HtmlPage, HasNoMarkLeft) {
-  const std::string page = html_page("@DATA@@SCRIPTS@", "{}");
+  const std::string page = html_page("@DATA@@SCRIPTS@", "{}", "");
   EXPECT_EQ(count_of(page, "<title>@DATA@@SCRIPTS@</title>"), 1u);
   for (const char* mark : {"@POLICY@", "@NOTICES@", "@TITLE@", "@STYLES@"}) {
     EXPECT_EQ(count_of(page, mark), 0u) << mark;
@@ -36,18 +36,18 @@ TEST(HtmlPage, HasNoMarkLeft) {
 }
 
 TEST(HtmlPage, NamesNoOtherFile) {
-  const std::string page = html_page("a", "{}");
+  const std::string page = html_page("a", "{}", "");
   for (const char* reference : {" src=", "href=", "url(", "@import", "sourceMappingURL"}) {
     EXPECT_EQ(count_of(page, reference), 0u) << reference;
   }
 }
 
 TEST(HtmlPage, HasTheTermsOfOthersCode) {
-  EXPECT_NE(html_page("a", "{}").find("The above copyright notice"), std::string::npos);
+  EXPECT_NE(html_page("a", "{}", "").find("The above copyright notice"), std::string::npos);
 }
 
 TEST(HtmlPage, AllowsItsScriptsByTheirHashes) {
-  const std::string page = html_page("a", "{}");
+  const std::string page = html_page("a", "{}", "");
   for (const PagePart& part : page_scripts()) {
     EXPECT_EQ(part.sha256.size(), 44u) << part.name;
     EXPECT_EQ(count_of(page, "'sha256-" + std::string(part.sha256) + "'"), 1u) << part.name;
