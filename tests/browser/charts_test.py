@@ -25,6 +25,17 @@ class Charts(ReplayPages):
         self.show("fill")
         self.driver.execute_script("document.getElementById('timeline').scrollIntoView()")
 
+    def test_have_a_legend_with_the_looks_of_the_lines(self):
+        self.show("fill")
+        drawn = self.run_script("""(() => { const data = JSON.parse(document.getElementById('data').textContent);
+            const keys = [...document.querySelectorAll('#timeline .key line')].map((line) => [line.getAttribute('stroke-dasharray'),
+                Number(line.getAttribute('stroke-width'))]);
+            return data.runs.map((run, i) => [heaptape.chartLines.lookOf(run, i), keys[i]]); })()""")
+        self.assertEqual(len(drawn), 3)
+        for look, (dash, width) in drawn:
+            self.assertEqual(dash, " ".join(map(str, look["dash"])) if look["dash"] else None)
+            self.assertAlmostEqual(width, 2 * look["width"])
+
     def test_zoom_together(self):
         self.assertTrue(self.status().startswith("the whole run"), self.status())
         ActionChains(self.driver).move_to_element(self.plot()).click_and_hold().move_by_offset(100, 0).release().perform()
@@ -141,7 +152,7 @@ class Places(ReplayPages):
         ]
         found = self.driver.execute_script("""const {countTicks, yTicks, xTicks} = heaptape.chartLines;
             const at = (list) => list.map((tick) => tick.v);
-            return arguments[0].map(([low, high]) => [countTicks(low, high, 5), at(yTicks('bytes')(low, high, 120)),
+            return arguments[0].map(([low, high]) => [at(countTicks(low, high, 5)), at(yTicks('bytes')(low, high, 120)),
             at(yTicks('count')(low, high, 120)),
                 at(xTicks('at', () => 720)(low, high)), at(xTicks('at', () => 100)(low, high)),
             at(xTicks('timeNs', () => 540)(low, high))]);""", spans)
@@ -159,6 +170,16 @@ class Places(ReplayPages):
                 self.assertEqual(len(one), len(other), (low, high, one, other))
                 for place, expected in zip(one, other):
                     self.assertAlmostEqual(place, expected, delta=1e-6, msg=(low, high))
+
+    def test_have_ticks_with_labels_of_their_own(self):
+        spans = [(low, low * part + size) for low in (0, 1, 999, 1023, 1_500_000, 3 << 20, 12_345_678, 7 << 33) for part in (1, 1.0001, 1.01, 2)
+                 for size in (1, 3, 10, 1000, 4096, 1 << 20, 3 << 31)]
+        labels = self.run_script("""arguments[0].map(([low, high]) => { const {countTicks, yTicks, xTicks} = heaptape.chartLines;
+            return [countTicks(low, high, 8), ...['bytes', 'count', 'ratio', 'ns'].map((unit) => yTicks(unit)(low, high, 150)),
+                ...['at', 'timeNs'].map((axis) => xTicks(axis, () => 700)(low, high))].map((list) => list.map((tick) => tick.label)); })""", spans)
+        for span, lists in zip(spans, labels):
+            for texts in lists:
+                self.assertEqual(len(set(texts)), len(texts), (span, texts))
 
     def test_of_lines_are_those_of_their_samples(self):
         rows, names, lines = self.of_view("""return [view.charts.map((chart) => chart.rows),
@@ -300,6 +321,14 @@ class Places(ReplayPages):
         self.assertEqual([look["colour"] for look in looks], [f"run-{i % 8}" for i in range(40)])
         self.assertEqual([look["colour"] for look in pairs], ["run-0", "run-0", "run-1", "run-1", "run-1", "run-1"])
         self.assertEqual([bool(look["dash"]) for look in pairs], [True, False] * 3)
+
+    def test_have_looks_that_tell_kinds_of_runs_apart_without_colours(self):
+        kinds = self.run_script("""['recorded', 'glibc', 'model:ptmalloc', 'plugin:./libx.so'].map((backend) =>
+            [...Array(40).keys()].map((i) => heaptape.chartLines.lookOf({backend}, i)).map(({dash, width}) => [dash, width]))""")
+        recorded, native, model, plugin = [{str(look) for look in looks} for looks in kinds]
+        self.assertEqual(model, plugin)
+        self.assertEqual(len(recorded), 1)
+        self.assertFalse(recorded & native or recorded & model or native & model)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 """What `heaptape replay --html` writes, in a browser: the page as a whole, its figures, hostile names."""
 
+import base64
 import json
 import random
 
 from . import browser, harness
-from .harness import complaints, figure
+from .harness import complaints, figure, heaptape
 from .page_numbers import TEXTS, short_text
 from .replay_pages import LONG_NAMES, ReplayPages
 
@@ -242,7 +243,7 @@ class Given(ReplayPages):
         numbers = {unit: parts if unit in ("ratio", "share", "percent") else sizes for unit in TEXTS}
         texts = self.run_script("""Object.fromEntries(Object.entries(arguments[0]).map(([unit, all]) =>
             [unit, all.map((one) => heaptape.value(one, unit))]))""", numbers)
-        short, short_bytes, exact = self.run_script("""[heaptape.short, heaptape.shortBytes, (one) =>
+        short, short_bytes, exact = self.run_script("""[(one) => heaptape.short(one), (one) => heaptape.shortBytes(one), (one) =>
             heaptape.exact(one, 'bytes')]
             .map((text) => [...arguments[0], ...arguments[0].map((one) => -one)].map(text))""", sizes)
         for unit, all_numbers in numbers.items():
@@ -393,6 +394,38 @@ class Given(ReplayPages):
         self.assertEqual(spans, [["a", 2], ["b", 1], ["a", 1]])
         self.assertEqual(classes, [["may-be-best", "-"], ["best", "7"]])
         self.assertEqual(titles, ["1 B", "2 B", "", "4 B", "5 B", "6 B", "7 B", "8,000 B"])
+
+
+class Paper(ReplayPages):
+    """As wide as A4 between Chromium's margins."""
+
+    wanted = ("fill", "process, replayed", "long names", "stacks")
+    WIDTH = 718
+
+    def print(self, path):
+        browser.show(self.driver, path, width=self.WIDTH, height=1000)
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        self.driver.execute_script("dispatchEvent(new Event('beforeprint'))")
+
+    def test_has_all_columns(self):
+        diff = self.folder / "diff.html"
+        explained = self.folder / "explain.html"
+        heaptape("explain", self.folder / "stacks.tape", "-a", "model:ptmalloc", "--at", "peak", "--html", explained)
+        heaptape("diff", self.folder / "long names.json", self.folder / "long names.json", "--html", diff)
+        for path in (*(made.path for made in self.pages.values()), explained, diff):
+            self.print(path)
+            self.assertEqual(self.run_script("document.documentElement.scrollWidth"), self.WIDTH, path)
+            wide = self.run_script("""[...document.querySelectorAll('td, th')].filter((cell) => cell.offsetWidth &&
+                cell.getBoundingClientRect().right > arguments[0]).map((cell) => cell.closest('section').id + ': ' + cell.textContent)""", self.WIDTH)
+            self.assertEqual(wide, [], path)
+            clipped = self.run_script("""[...document.querySelectorAll('.scroll')].filter((box) => box.scrollWidth > box.clientWidth &&
+                getComputedStyle(box).overflowX !== 'visible').map((box) => box.getAttribute('aria-label'))""")
+            self.assertEqual(clipped, [], path)
+
+    def test_has_room_for_its_pages(self):
+        self.print(self.pages["fill"].path)
+        made = self.driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
+        self.assertTrue(base64.b64decode(made["data"]).startswith(b"%PDF-"))
 
 
 class Hostile(ReplayPages):

@@ -77,10 +77,10 @@
       return lookOf(this.view.runs[one.run], one.run);
     }
     look() {
-      const lookAt = (one) => one.ofAll ? {colour: "ink", dash: null} : this.lookOf(one);
+      const lookAt = (one) => one.ofAll ? {colour: "ink", dash: null, width: 1.6} : this.lookOf(one);
       return {
         colors: this.lines.map((one) => colour(lookAt(one).colour)),
-        series: Object.fromEntries(this.lines.map((one) => ["line " + one.run, {strokePattern: lookAt(one).dash, strokeWidth: 1.6}])),
+        series: Object.fromEntries(this.lines.map((one) => ["line " + one.run, {strokePattern: lookAt(one).dash, strokeWidth: lookAt(one).width}])),
         gridLineColor: colour("line"),
         axisLineColor: colour("soft"),
       };

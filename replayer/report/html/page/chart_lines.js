@@ -21,13 +21,19 @@
     "holes.topBytes": "Free at the ends of regions",
   };
   const FIRST = ["residentBytes", "residentHoleBytes", "committedBytes", "liveBytes"];
-  const DASHES = [null, [6, 3], [2, 2], [9, 3, 2, 3], [12, 4]];
+  const DASHES = [null, [6, 3], [12, 4], [9, 3, 3, 3], [14, 3, 3, 3, 3, 3]];
+  const DOTS = [[2, 2], [2, 5], [2, 2, 2, 6]];  // of models
   const COLOURS = 8;
 
-  // For two reports' runs, `pair` matches the runs, and dashes mark the base.
+  // The recorded run has a broad line, models have dots. For two reports' runs, `pair` matches the runs, and dashes mark the
+  // base.
   function lookOf(run, number) {
-    if (run.pair === undefined) return {colour: "run-" + number % COLOURS, dash: DASHES[number % DASHES.length]};
-    return {colour: "run-" + run.pair % COLOURS, dash: run.isBase ? DASHES[1] : null};
+    const isModel = /^(?:model|plugin):/.test(run.backend || "");
+    const isRecorded = run.backend === "recorded";
+    const width = isRecorded ? 3.2 : 1.6;
+    if (run.pair !== undefined) return {colour: "run-" + run.pair % COLOURS, dash: run.isBase ? DASHES[1] : null, width};
+    const dashes = isRecorded ? [null] : isModel ? DOTS : DASHES;
+    return {colour: "run-" + number % COLOURS, dash: dashes[number % dashes.length], width};
   }
 
   // The lines of a series that are drawn: one for all runs if they are equal. Those of a stack come
@@ -63,23 +69,29 @@
     const step = [1, 2, 5, 10].map((factor) => factor * power).find((one) => one >= least);
     return unit === "count" ? Math.max(1, step) : step;
   }
+  // text(v, digits): with more digits where fewer would give two ticks one label.
   function ticks(low, high, most, unit, text) {
     const step = stepFor(Math.max(high - low, 1e-9), most, unit);
-    const list = [];
-    for (let v = Math.ceil(low / step) * step; v <= high + step * 1e-9; v += step) list.push({v, label: text(v)});
-    return list;
+    const places = [];
+    for (let v = Math.ceil(low / step) * step; v <= high + step * 1e-9; v += step) places.push(v);
+    let labels = [];
+    for (let digits = 3; digits <= 15; ++digits) {
+      labels = places.map((v) => text(v, digits));
+      if (new Set(labels).size === labels.length) break;
+    }
+    return places.map((v, i) => ({v, label: labels[i]}));
   }
   // Keeps ticks out of the band at the top with the names of moments.
   const BAND = 14;  // pixels
   function yTicks(unit) {
-    const text = (v) => unit === "bytes" ? heaptape.shortBytes(v) : heaptape.short(v);
+    const text = unit === "bytes" ? heaptape.shortBytes : heaptape.short;
     return (low, high, pixels) => ticks(low, high - (high - low) * (BAND - 2) / pixels, 4, unit, text);
   }
   function xText(axis, x) {
     return axis === "timeNs" ? Number(x.toPrecision(6)) + " s" : "#" + heaptape.grouped(Math.round(x));
   }
   function xTicks(axis, width) {
-    const text = (v) => axis === "timeNs" ? Number(v.toPrecision(6)) + " s" : "#" + heaptape.short(v);
+    const text = (v, digits) => axis === "timeNs" ? Number(v.toPrecision(digits + 3)) + " s" : "#" + heaptape.short(v, digits);
     return (low, high) => ticks(low, high, Math.max(4, Math.floor(width() / 90)), axis === "timeNs" ? "ratio" : "count", text);
   }
 
@@ -89,7 +101,7 @@
     svg.setAttribute("viewBox", "0 0 24 10");
     svg.setAttribute("aria-hidden", "true");
     const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
-    for (const [name, value] of Object.entries({x1: 0, x2: 24, y1: 5, y2: 5, "stroke-width": 3})) line.setAttribute(name, value);
+    for (const [name, value] of Object.entries({x1: 0, x2: 24, y1: 5, y2: 5, "stroke-width": look.width * 2})) line.setAttribute(name, value);
     line.style.stroke = "var(--" + look.colour + ")";
     if (look.dash) line.setAttribute("stroke-dasharray", look.dash.join(" "));
     svg.append(line);
@@ -98,7 +110,7 @@
 
   // Integers for an axis.
   function countTicks(low, high, most) {
-    return ticks(low, high, most, "count", String).map((tick) => tick.v);
+    return ticks(low, high, most, "count", heaptape.short);
   }
 
   heaptape.chartLines = {countTicks, WORDS, FIRST, BAND, lookOf, linesOf, rowsOf, yTicks, xText, xTicks, dashSwatch};

@@ -2,7 +2,7 @@
 "use strict";
 
 (function () {
-  const {colour, short} = heaptape;
+  const {colour} = heaptape;
 
   const AGES = [[0.01, "newest 1% of the calls so far"], [0.05, "5%"], [0.2, "20%"], [0.5, "half"], [0.8, "80%"], [Infinity, "older"]];
   const SIZES = [[5, "under 32 B"], [7, "under 128 B"], [10, "under 1 KiB"], [14, "under 16 KiB"], [20, "under 1 MiB"], [Infinity, "larger"]];
@@ -175,10 +175,10 @@
     context.strokeRect(frame.x - 0.5, frame.y + 0.5, frame.width, frame.height);
     context.textBaseline = "top";
     context.textAlign = "center";
-    for (const tick of heaptape.chartLines.countTicks(left, right, Math.max(4, Math.floor(frame.width / 110)))) {
-      const text = "#" + short(tick);
+    for (const {v, label} of heaptape.chartLines.countTicks(left, right, Math.max(4, Math.floor(frame.width / 110)))) {
+      const text = "#" + label;
       const half = context.measureText(text).width / 2;
-      context.fillText(text, Math.min(frame.xOf(tick), frame.x + frame.width - half), frame.y + frame.height + 5);
+      context.fillText(text, Math.min(frame.xOf(v), frame.x + frame.width - half), frame.y + frame.height + 5);
     }
     context.textAlign = "right";
     context.textBaseline = "middle";

@@ -39,7 +39,7 @@
   }
 
   // Short, for axes: "1.5M", "200k".
-  function short(value) {
+  function short(value, digits = 3) {
     const units = ["", "k", "M", "G", "T"];
     let number = Math.abs(value);
     let unit = 0;
@@ -47,11 +47,11 @@
       number /= 1000;
       ++unit;
     }
-    return (value < 0 ? "-" : "") + Number(number.toPrecision(3)) + units[unit];
+    return (value < 0 ? "-" : "") + Number(number.toPrecision(digits)) + units[unit];
   }
 
   // The same for bytes, in powers of two: "1.5 MiB", "0".
-  function shortBytes(value) {
+  function shortBytes(value, digits = 3) {
     if (value === 0) return "0";
     const units = ["B", "KiB", "MiB", "GiB", "TiB"];
     let number = Math.abs(value);
@@ -60,7 +60,7 @@
       number /= 1024;
       ++unit;
     }
-    return (value < 0 ? "-" : "") + Number(number.toPrecision(3)) + " " + units[unit];
+    return (value < 0 ? "-" : "") + Number(number.toPrecision(digits)) + " " + units[unit];
   }
 
   function duration(ns) {
