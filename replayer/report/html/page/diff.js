@@ -71,7 +71,7 @@
   }
 
   function runs(data) {
-    return section("changes", "What changed", element("p", {class: "note", text: "Hover over a figure for all its digits."}),
+    return section("changes", "What changed", element("p", {class: "note", text: "Hover over a figure, or go to it with the arrows, for all its digits."}),
                    element("div", {class: "beside"}, ...data.runs.map(run)));
   }
 

@@ -218,7 +218,7 @@
     const note = (data.best.length === 0 ? "" : " ◂ marks the allocator that would hold less.") +
                  (data.recordedNote ? ` ${data.recordedNote}. Those of a replay are of its own heap at the moment itself, so they differ.` : "");
     return section("runs", "The runs compared",
-                   element("p", {class: "note", text: "Hover over a figure for all its digits." + note}),
+                   element("p", {class: "note", text: "Hover over a figure, or go to it with the arrows, for all its digits." + note}),
                    table(data.overview, {best: data.best}),
                    ...failed.map((run) => element("p", {class: "failed", text: run.label + " failed " + run.failure})));
   }
