@@ -1,10 +1,11 @@
 // Writes FOLDER/stacks.tape, the tape of stack_tapes.h with its symbols; FOLDER/sampled.tape, the
 // same with the stacks of some calls; FOLDER/pinned.tape, the other one of stack_tapes.h;
-// FOLDER/small.tape, of which one call is too small to be shown; FOLDER/process.tape, with samples
-// of its process; FOLDER/late.tape, which began later than its program; FOLDER/lossy.tape, of which
-// a part is lost; FOLDER/facts.tape, whose header and summary have a value of its own for
-// everything; and FOLDER/hostile.tape, whose every text wants to be markup: command, program,
-// thread, functions, files.
+// FOLDER/small.tape, of which one call is too small to be shown; FOLDER/holes.tape, with much free
+// memory between live blocks; FOLDER/process.tape, with samples of its process; FOLDER/late.tape,
+// which began later than its program; FOLDER/lossy.tape, of which a part is lost;
+// FOLDER/facts.tape, whose header and summary have a value of its own for everything; and
+// FOLDER/hostile.tape, whose every text wants to be markup: command, program, thread, functions,
+// files.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -63,6 +64,32 @@ void write_small(const std::string& path) {
   for (uint64_t i = 0; i < 4'000; ++i) encoder.append(malloc_event(100, 0x10000 + 0x100 * i), 2);
   encoder.append(malloc_event(7, 0x8000000), 4);
   encoder.add_mapping_call({.range = {0x9000000, 0x9004000}, .stack = 2});
+  EXPECT_TRUE((*writer)->finish({}).ok());
+  write_sample_symbols(path);
+}
+
+// A megabyte of lex between blocks of read, which stay.
+void write_holes(const std::string& path) {
+  const auto writer = schema::TapeWriter::create(path, sample_header());
+  ASSERT_TRUE(writer.ok());
+  schema::TapeEncoder& encoder = (*writer)->encoder();
+  encoder.set_has_stacks();
+  encoder.add_mapping({0, {0x400000, 0x410000}, 0, "/opt/app", "\x12\xab"});
+  encoder.add_mapping({0, {0x700000, 0x710000}, 0, "/usr/lib/libstdc++.so.6", ""});
+  encoder.add_frame({0, 0x400101});
+  encoder.add_frame({1, 0x400201});
+  encoder.add_frame({1, 0x700301});
+  encoder.add_frame({1, 0x400401});
+  constexpr uint64_t kPairs = 100;
+  for (uint64_t i = 0; i < kPairs; ++i) {
+    encoder.append(malloc_event(10'000, 0x100000 + 0x4000 * i), 2);
+    encoder.append(malloc_event(100, 0x103000 + 0x4000 * i), 4);
+  }
+  for (uint64_t i = 0; i < kPairs; ++i) encoder.append(free_event(0x100000 + 0x4000 * i), 0);
+  for (uint64_t i = 0; i < 2 * kPairs; ++i) {  // a plateau
+    encoder.append(malloc_event(24, 0x800000), 4);
+    encoder.append(free_event(0x800000), 0);
+  }
   EXPECT_TRUE((*writer)->finish({}).ok());
   write_sample_symbols(path);
 }
@@ -212,6 +239,7 @@ int main(int argc, char** argv) {
   heaptape::tests::write_sampled(folder + "/sampled.tape");
   heaptape::tests::write_pinned(folder + "/pinned.tape");
   heaptape::tests::write_small(folder + "/small.tape");
+  heaptape::tests::write_holes(folder + "/holes.tape");
   heaptape::tests::write_process(folder + "/process.tape");
   heaptape::tests::write_lossy(folder + "/lossy.tape");
   heaptape::tests::write_facts(folder + "/facts.tape");

@@ -14,6 +14,7 @@ LONG_NAMES = [f"{first}{'-and-what-else-was-set-for-it' * 3}-{first}" for first 
 PAGES = {
     "stacks": ("stacks", "-a", "model:ptmalloc"),
     "small": ("small", "-a", "model:ptmalloc"),
+    "holes": ("holes", "-a", "model:ptmalloc"),
     "sampled": ("sampled", "-a", "model:ptmalloc"),
     "pinned": ("pinned", "-a", "model:ptmalloc", "-a", "recorded", "-a", "noop"),
     "process": ("process", "-a", "recorded", "-a", "noop"),

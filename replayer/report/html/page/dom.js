@@ -47,6 +47,11 @@ heaptape.section = function (id, heading, ...children) {
                  element("h2", {id: id + "-heading", text: heading}), ...children);
 };
 
+// Shows a button of a row of choices as pressed.
+heaptape.press = function (row, value) {
+  for (const button of row.querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.dataset.value === value));
+};
+
 // A row of buttons, one of them pressed. `choices`: [value, text]; calls chosen(value).
 heaptape.choice = function (label, choices, first, chosen) {
   const {element} = heaptape;
@@ -57,9 +62,8 @@ heaptape.choice = function (label, choices, first, chosen) {
       ...heaptape.named(text),
       "data-value": value,
       "aria-pressed": String(value === first),
-      onclick: (event) => {
-        for (const other of row.querySelectorAll("button")) other.setAttribute("aria-pressed", "false");
-        event.currentTarget.setAttribute("aria-pressed", "true");
+      onclick: () => {
+        heaptape.press(row, value);
         chosen(value);
       },
     }));

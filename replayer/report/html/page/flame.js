@@ -4,21 +4,26 @@
 
 (function () {
   const {element, section, share} = heaptape;
-  const {readTree, change, own, merged, layOut, search, nodeOf, topSites} = heaptape.flameTree;
-  const {VALUES, PINNED, place, changeText, atMoments, isEstimated, samplingText, note} = heaptape.flameText;
+  const {readTree, change, own, isAll, merged, layOut, search, nodeOf} = heaptape.flameTree;
+  const {inverted, around, greatest} = heaptape.flameViews;
+  const {VALUES, PINNED, place, changeText, atMoments, isEstimated, samplingText, note, viewNote} = heaptape.flameText;
   const {HUES, hash, changeColour} = heaptape.flameColours;
 
   const ROW = 1.25;     // rem
   const LEAST = 0.001;  // of the width; narrower boxes are not drawn
+  const VIEWS = [["graph", "Flame graph"], ["inverted", "Inverted"], ["callers", "Callers"]];
 
   class Flame {
     // `sites`: for one tape, those that asked for most.
     constructor(data, sites) {
       this.tree = readTree(data);
-      this.sites = sites;
+      this.view = "graph";
+      this.views = {graph: this.tree};            // the tree of each view
+      this.zooms = {graph: this.tree.root};       // the node that fills the width, by view
+      this.side = "now";
+      this.picked = 0;                            // the function last chosen, for its callers
       this.estimated = isEstimated(data) ? " (estimated)" : "";
       this.metric = this.tree.metrics[0];
-      this.top = this.tree.root;
       this.found = null;
       this.modules = this.modulesBySize();
       this.rows = element("div", {class: "rows", role: "group"});
@@ -26,8 +31,19 @@
                                  onkeydown: (event) => this.key(event)}, this.rows);
       this.detail = element("div", {class: "detail", role: "status"});
       this.matched = element("span", {class: "note", role: "status"});
-      this.tops = element("div", {class: "tops"});
+      this.how = element("p", {class: "note", id: "flame-view"});
+      this.sites = this.tree.isDiff ? null : new heaptape.SiteTable(this, sites);
+      if (this.sites) this.sites.follow(this.metric);
       this.merged = element("p", {class: "note", id: "flame-merged"});
+    }
+    get shown() {
+      return this.views[this.view];
+    }
+    get top() {
+      return this.zooms[this.view];
+    }
+    set top(node) {
+      this.zooms[this.view] = node;
     }
     modulesBySize() {
       const sums = new Map();
@@ -40,7 +56,7 @@
     colourOf(node) {
       const isDark = matchMedia("(prefers-color-scheme: dark)").matches && !matchMedia("print").matches;
       if (this.tree.isDiff) return changeColour(change(node, this.metric), isDark);
-      if (node.parent === null || node.isMerged || !this.modules.has(node.module)) return isDark ? "hsl(210 6% 30%)" : "hsl(210 8% 86%)";
+      if (isAll(node) || node.isMerged || !this.modules.has(node.module)) return isDark ? "hsl(210 6% 30%)" : "hsl(210 8% 86%)";
       const hue = HUES[this.modules.get(node.module) % HUES.length];
       const shade = hash(node.name);
       return isDark ? `hsl(${hue} 42% ${24 + shade * 11}%)` : `hsl(${hue} ${68 + shade * 20}% ${73 + shade * 12}%)`;
@@ -65,12 +81,12 @@
       for (const box of boxes) this.rows.append(this.boxOf(box));
       if (boxes.length === 0) this.rows.append(element("p", {class: "nothing", text: "Nothing to show: " + this.text(0) + " " + this.about(this.metric).after + "."}));
       this.merged.textContent = this.mergedText();
+      this.how.replaceChildren(...viewNote(this.view, this.shown.root));
       this.tell(focused || this.top);
-      this.drawTops();
     }
     // How much of the displayed value has no names.
     mergedText() {
-      const sum = merged(this.tree, this.metric);
+      const sum = merged(this.shown, this.metric);
       const all = this.tree.root.values[this.metric];
       return sum === 0 ? "" : "Merged in the graph: " + this.text(sum) + " " + this.about(this.metric).after + ", " + share(sum, all) + " of all.";
     }
@@ -95,9 +111,46 @@
         onfocus: () => this.tell(node),
       });
     }
+    // Among callers, takes the function's own callers instead.
     zoom(node) {
-      this.top = node.isMerged ? node.parent : node;
+      const to = node.isMerged ? node.parent : node;
+      this.picked = to.frame || this.picked;
+      if (this.view === "callers") return this.pick(to.frame);
+      this.top = to;
       this.draw();
+      this.focus(this.top);
+    }
+    // Shows the callers of a function.
+    pick(frame) {
+      this.picked = frame;
+      this.show("callers");
+      this.focus(this.top);
+    }
+    // A view keeps its zoom. That of callers has the function chosen last, or the one that has most.
+    show(view) {
+      if (view === "callers") {
+        this.picked = this.picked || greatest(this.tree, this.metric);
+        if (this.picked === 0) view = "graph";
+        else this.views.callers = around(this.tree, this.picked);
+      } else if (view === "inverted" && !this.views.inverted) {
+        this.views.inverted = inverted(this.tree);
+      }
+      const isNew = view === "callers" || !this.zooms[view];
+      this.view = view;
+      this.shown.choose(this.side);
+      if (isNew) this.top = this.shown.root;
+      heaptape.press(this.toggle, view);
+      this.choose(this.metric);
+      if (this.top.isUp) this.box.scrollTop = this.box.scrollHeight;
+    }
+    back() {
+      if (this.view === "callers") this.show("graph");
+      this.zoom(this.shown.root);
+    }
+    // From the callers to the graph as it was.
+    escape() {
+      if (this.view !== "callers") return this.zoom(this.shown.root);
+      this.show("graph");
       this.focus(this.top);
     }
     focus(node) {
@@ -121,8 +174,8 @@
         parts.push(this.text(base) + " in the base, " + this.text(now) + " in the new: " + changeText(base, now, this.unit()));
       }
       parts.push(this.text(value) + exact + " " + this.about(this.metric).after, share(value, all) + " of all");
-      if (this.top !== this.tree.root) parts.push(share(value, this.top.values[this.metric]) + " of what is shown");
-      const self = own(node, this.metric);
+      if (this.top !== this.shown.root) parts.push(share(value, this.top.values[this.metric]) + " of what is shown");
+      const self = node.isUp ? 0 : own(node, this.metric);
       if (self > 0 && self !== value) parts.push(this.text(self) + " by itself");
       const where = place(node);
       this.detail.replaceChildren(
@@ -130,20 +183,23 @@
           element("div", {text: parts.join("; ")}),
           node.isMerged ? element("div", {class: "note", text: "Calls too small to be shown one by one."}) : "");
     }
-    // The displayed neighbor of a box in the direction of an arrow.
+    // The displayed neighbor of a box in the direction of an arrow. Callers are above.
     neighbour(node, key) {
       const shown = (one) => this.rows.querySelector(`[data-node="${one.index}"]`) !== null;
-      if (key === "ArrowUp") return node.parent;
-      const inOrder = (parent) => [...parent.children].filter(shown).sort((a, b) => a.isMerged - b.isMerged || b.values[this.metric] - a.values[this.metric]);
-      if (key === "ArrowDown") return inOrder(node)[0];
+      const inOrder = (nodes) => nodes.filter(shown).sort((a, b) => a.isMerged - b.isMerged || b.values[this.metric] - a.values[this.metric]);
+      const above = node.isUp ? inOrder(node.children) : node.callers ? inOrder(node.callers) : [node.parent];
+      const below = node.isUp ? [node.parent] : inOrder(node.children);
+      if (key === "ArrowUp") return above[0];
+      if (key === "ArrowDown") return below[0];
       if (!node.parent) return null;
-      const row = inOrder(node.parent);
+      const {callers, children} = node.parent;
+      const row = inOrder(callers && callers.includes(node) ? callers : children);
       return row[row.indexOf(node) + (key === "ArrowRight" ? 1 : -1)];
     }
     key(event) {
       const index = event.target.dataset.node;
       if (index === undefined) return;
-      const node = this.tree.nodes[index];
+      const node = this.shown.nodes[index];
       if (event.key.startsWith("Arrow")) {
         event.preventDefault();
         const next = this.neighbour(node, event.key);
@@ -153,18 +209,24 @@
         this.zoom(node);
       } else if (event.key === "Escape" || event.key === "Home") {
         event.preventDefault();
-        this.zoom(this.tree.root);
+        this.escape();
+      } else if (event.key === "c" && node.frame) {
+        this.pick(node.frame);
       }
     }
     // For two tapes: "now" or "base". A removed function only has a width in the base.
     chooseSide(side) {
-      for (const node of this.tree.nodes) node.values = node[side];
+      this.side = side;
+      for (const view of Object.values(this.views)) view.choose(side);
       this.choose(this.metric);
     }
     choose(metric) {
+      if (this.sites && this.metric !== metric) this.sites.follow(metric);
       this.metric = metric;
+      this.shown.fill(metric);
       if (this.tree.pinned[metric]) this.run = this.tree.pinned[metric].label;  // stays when the moment changes
-      if (this.top.values[metric] === 0) this.top = this.tree.root;
+      if (this.top.values[metric] === 0) this.top = this.shown.root;
+      if (this.sites) this.sites.draw();
       this.find(this.field.value);
     }
     // An empty pattern finds nothing.
@@ -174,7 +236,9 @@
       this.matched.textContent = "";
       if (text !== "") {
         try {
-          const {found, sum} = search(this.tree, new RegExp(text, "i"), this.metric);
+          const pattern = new RegExp(text, "i");
+          const {sum} = search(this.tree, pattern, this.metric);  // has every stack once
+          const {found} = search(this.shown, pattern, this.metric);
           this.found = found;
           this.matched.textContent = found.size === 0 ? "no function matches"
               : this.text(sum) + ", " + share(sum, this.tree.root.values[this.metric]) + ", in " + heaptape.counted(found.size, "place");
@@ -189,40 +253,32 @@
       this.field.value = text;
       this.find(text);
     }
-    // Finds only the functions of this name and module.
-    findButton(text, node) {
-      if (!node) return element("span", {text});
-      const exactly = "^" + (node.name + " " + node.module).replace(/[.*+?^${}()|[\]\\]/g, "\\$&") + "$";
-      return element("button", {type: "button", text, title: "Find it above", onclick: () => {
-        this.searchFor(exactly);
-        this.box.scrollIntoView({block: "nearest"});
-      }});
-    }
-    topRow(name, where, figures) {
-      return element("tr", {}, element("td", {class: "function"}, name, element("span", {class: "note", text: "  " + where})),
-                     ...figures.map((text) => element("td", {text})));
-    }
-    siteRows(most) {
-      const all = this.tree.root.values[this.metric];
-      return topSites(this.sites, this.tree, this.metric, most).map((site) =>
-        this.topRow(this.findButton(site.text, site.node), site.module, [this.text(site.value), share(site.value, all)]));
+    // Finds only the functions of this name and module; among callers, shows theirs.
+    select(node) {
+      if (this.view === "callers") {
+        this.pick(node.frame);
+      } else {
+        this.picked = node.frame;
+        this.searchFor("^" + (node.name + " " + node.module).replace(/[.*+?^${}()|[\]\\]/g, "\\$&") + "$");
+      }
+      this.box.scrollIntoView({block: "nearest"});
     }
     // A button for a site in another table.
     siteButton(text, name, module) {
-      return this.findButton(text, name ? nodeOf(this.tree, name, module) : null);
-    }
-    // The sites that changed most in two tapes are below: heaptape.diff.sites.
-    drawTops() {
-      if (this.tree.isDiff) return;
-      const names = ["call site" + this.estimated, this.about(this.metric).words, "share"];
-      const heading = element("tr", {}, ...names.map((text) => element("th", {scope: "col", text})));
-      const body = element("tbody", {}, ...this.siteRows(10));
-      this.tops.replaceChildren(element("div", {class: "scroll"}, element("table", {}, element("thead", {}, heading), body)));
+      const node = name ? nodeOf(this.tree, name, module) : null;
+      if (!node) return element("span", {text});
+      return element("button", {type: "button", text, title: "Find it above", onclick: () => this.select(node)});
     }
     // "400 B"; for two tapes "100 B → 400 B".
     sumsText(metric) {
       const {now, base} = this.tree.root;
       return [base[metric], now[metric]].filter((sum) => sum !== undefined).map((sum) => heaptape.value(sum, this.about(metric).unit)).join(" → ");
+    }
+    // Chooses a metric, and shows it as chosen.
+    chooseAnd(metric) {
+      if (this.tree.pinned[metric]) this.run = this.tree.pinned[metric].label;
+      this.value.value = this.choiceOf(metric);
+      this.chooseValue();
     }
     // For pinned bytes, the moment is chosen first, then the run.
     chooseValue() {
@@ -252,7 +308,7 @@
                      element("label", {}, element("span", {text: "Width:"}), this.value),
                      element("label", {hidden: ""}, element("span", {text: "Run:"}), this.runs),
                      element("label", {}, element("span", {text: "Find:"}), this.field), this.matched,
-                     element("button", {type: "button", id: "flame-back", text: "Back to all", onclick: () => this.zoom(this.tree.root)}));
+                     element("button", {type: "button", id: "flame-back", text: "Back to all", onclick: () => this.back()}));
     }
     legend() {
       if (this.tree.isDiff) return this.changeLegend();
@@ -273,18 +329,28 @@
     }
   }
 
+  // The bytes pinned in the run and at the moment of the verdict; or else the first that there are.
+  function pinnedOf(tree, verdict) {
+    const all = tree.metrics.filter((metric) => tree.pinned[metric]);
+    const isIts = ({label, moments}) => verdict && label === verdict.run && moments.includes(verdict.moment);
+    return all.find((metric) => isIts(tree.pinned[metric])) || all[0];
+  }
+
   // Adds the section to the page and returns the Flame; null if there is nothing to draw.
   heaptape.flame = function (data, page) {
     if (!data.stacks) return null;
     const flame = new Flame(data.stacks, data.sites);
     if (!flame.metric) return null;
+    flame.toggle = heaptape.choice("View", VIEWS, "graph", (view) => flame.show(view));
     const legend = element("div", {}, flame.legend());
     page.append(section("flame", (flame.tree.isDiff ? "Call stacks that grew and shrank" : "Call stacks") + flame.estimated,
                         flame.estimated ? element("p", {class: "note", id: "flame-estimated", text: samplingText(data.stacks)}) : null,
                         element("p", {class: "note", text: note(data.stacks)}),
                         flame.tree.isDiff ? heaptape.choice("Widths", [["now", "width by the new tape"], ["base", "width by the base"]], "now", (side) => flame.chooseSide(side)) : null,
-                        flame.tools(), flame.detail, flame.box, flame.merged, legend, flame.tops));
-    flame.draw();
+                        flame.toggle, flame.tools(), flame.how, flame.detail, flame.box, flame.merged, legend, flame.sites && flame.sites.part));
+    flame.firstPinned = pinnedOf(flame.tree, data.verdict);
+    const [first] = data.verdict && data.verdict.findings ? data.verdict.findings : [];
+    flame.chooseAnd((first && first.kind === "holes" && flame.firstPinned) || flame.metric);
     heaptape.onTheme(() => {
       flame.draw();
       legend.replaceChildren(flame.legend());

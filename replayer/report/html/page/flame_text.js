@@ -49,6 +49,13 @@
     return "Each box is a function, below its callers. Click, or Enter, to zoom; arrows move; Escape goes back. " + what + mergedNote(data);
   }
 
+  // Describes a view, below the buttons. For the usual one, note() does.
+  function viewNote(view, root) {
+    if (view === "graph") return [];
+    if (view === "inverted") return ["The functions that called the allocator stand at the bottom, those that called them above."];
+    return ["All stacks through ", heaptape.element("bdi", heaptape.named(root.name)), ", as one: its callers above, what it called below. Click, or Enter, takes another function; Escape goes back."];
+  }
+
   function mergedNote(data) {
     if (data.mergedNodes === 0) return "";
     const percent = Number((data.leastShare * 100).toPrecision(2));
@@ -56,5 +63,5 @@
     return " Calls below " + percent + "%" + of + " by every value are merged: " + heaptape.counted(data.mergedNodes, "place") + ".";
   }
 
-  heaptape.flameText = {VALUES, PINNED, place, changeText, atMoments, isEstimated, samplingText, note};
+  heaptape.flameText = {VALUES, PINNED, place, changeText, atMoments, isEstimated, samplingText, note, viewNote};
 })();

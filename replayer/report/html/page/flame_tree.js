@@ -5,7 +5,8 @@
 (function () {
   const MERGED = "(merged)";
 
-  // A node: {name, module, file, line, isMerged, parent, children, depth, values: {metric: number}}.
+  // A node: {name, module, file, line, frame, isMerged, parent, children, depth, values: {metric: number}}.
+  // `frame`: the number of its function; 0 for the root and merged calls.
   // For two tapes, `now` and `base` are such values, and `values` are those of the displayed side.
   // `pinned`: by metric, its run and moments.
   function readTree(data) {
@@ -22,6 +23,7 @@
         module: i === 0 || isMerged ? "" : data.modules[data.moduleOf[at]],
         file: i === 0 || isMerged ? "" : data.files[data.fileOf[at]],
         line: i === 0 || isMerged ? 0 : data.lines[at],
+        frame,
         isMerged,
         parent: i === 0 ? null : path[depth - 1],
         children: [],
@@ -39,8 +41,9 @@
       nodes.push(node);
     });
     const root = nodes[0];
+    const choose = (side) => nodes.forEach((node) => { node.values = node[side]; });
     const pinned = Object.fromEntries((data.pinned || []).map((name, i) => ["pinned" + i, name]));
-    return {root, nodes, pinned, isDiff: data.base !== undefined,
+    return {root, nodes, pinned, choose, fill() {}, isDiff: data.base !== undefined,
             metrics: metrics.filter((metric) => root.now[metric] > 0 || root.base[metric] > 0)};
   }
 
@@ -50,9 +53,14 @@
     return most === 0 ? 0 : (node.now[metric] - node.base[metric]) / most;
   }
 
-  // The part of a node that is in none of its children.
-  function own(node, metric) {
-    return node.children.reduce((left, child) => left - child.values[metric], node.values[metric]);
+  // The part of a node that is in none of its children. `side`: "now" or "base" of two tapes.
+  function own(node, metric, side = "values") {
+    return node.children.reduce((left, child) => left - child[side][metric], node[side][metric]);
+  }
+
+  // Not a function, but all of them.
+  function isAll(node) {
+    return node.parent === null && !node.isPicked;
   }
 
   function sorted(children, metric) {
@@ -60,27 +68,38 @@
   }
 
   // Boxes if `top` fills the width: [{node, from, width, row}], fractions of the width. The callers
-  // of `top` are above it. Omits boxes narrower than `least`.
+  // of `top` are above it. In a tree that grows up from its root, rows count downwards to it. Omits
+  // boxes narrower than `least`. The first row is 0.
   function layOut(top, metric, least) {
+    const boxes = boxesOf(top, metric, least);
+    const first = boxes.reduce((lowest, box) => Math.min(lowest, box.row), 0);
+    for (const box of boxes) box.row -= first;
+    return boxes;
+  }
+  function boxesOf(top, metric, least) {
     const boxes = [];
-    for (let node = top.parent; node; node = node.parent) boxes.push({node, from: 0, width: 1, row: node.depth, isAbove: true});
+    const rowOf = (node) => node.isUp ? -node.depth : node.depth;
+    for (let node = top.parent; node; node = node.parent) boxes.push({node, from: 0, width: 1, row: rowOf(node), isAbove: true});
     const whole = top.values[metric];
     if (whole === 0) return boxes;
     const left = [{node: top, from: 0}];
     while (left.length !== 0) {
       const {node, from} = left.pop();
-      boxes.push({node, from, width: node.values[metric] / whole, row: node.depth, isAbove: false});
-      let at = from;
-      for (const child of sorted(node.children, metric)) {
-        const width = child.values[metric] / whole;
-        if (width >= least) left.push({node: child, from: at});
-        at += width;
+      boxes.push({node, from, width: node.values[metric] / whole, row: rowOf(node), isAbove: false});
+      for (const children of [node.children, node.callers || []]) {
+        let at = from;
+        for (const child of sorted(children, metric)) {
+          const width = child.values[metric] / whole;
+          if (width >= least) left.push({node: child, from: at});
+          at += width;
+        }
       }
     }
     return boxes;
   }
 
-  // Totals for matching functions, counting each call once: {found: Set of nodes, sum}.
+  // Totals for matching functions, counting each call once: {found: Set of nodes, sum}. `tree` has all
+  // stacks, once each.
   function search(tree, pattern, metric) {
     const found = new Set();
     let sum = 0;
@@ -88,7 +107,7 @@
     for (const node of tree.nodes) {
       const isInside = node.parent !== null && (inside.has(node.parent) || found.has(node.parent));
       if (isInside) inside.add(node);
-      if (node.parent === null || node.isMerged || !pattern.test(node.name + " " + node.module)) continue;
+      if (isAll(node) || node.isMerged || !pattern.test(node.name + " " + node.module)) continue;
       found.add(node);
       if (!isInside) sum += node.values[metric];
     }
@@ -107,15 +126,5 @@
     return tree.nodes.find((node) => node.parent !== null && !node.isMerged && node.module === module && isName(node));
   }
 
-  // The sites with the highest values: [{text, module, value, node}].
-  function topSites(sites, tree, metric, most) {
-    return sites.texts
-        .map((text, i) => ({text, name: sites.functions[i], module: sites.modules[i], value: Number(sites.values[metric][i])}))
-        .filter((site) => site.value > 0)
-        .sort((a, b) => b.value - a.value)
-        .slice(0, most)
-        .map((site) => ({...site, node: nodeOf(tree, site.name, site.module)}));
-  }
-
-  heaptape.flameTree = {readTree, change, own, merged, layOut, search, nodeOf, topSites};
+  heaptape.flameTree = {readTree, change, own, isAll, merged, layOut, search, nodeOf};
 })();
