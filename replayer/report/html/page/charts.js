@@ -16,6 +16,7 @@
       this.range = null;
       this.cursor = null;
       this.charts = [];
+      this.keys = new Map();  // the button of each run
     }
     shows(one) {
       return one.ofAll || !this.hidden.has(one.run);
@@ -108,6 +109,17 @@
       this.busy = false;
       this.tell();
     }
+    keepState() {
+      heaptape.state.keep("hidden", () => [...this.hidden].sort((a, b) => a - b).join(","), (text) => {
+        const wanted = new Set(text.split(",").filter(Boolean).map(Number));
+        for (const [run, button] of this.keys) if (wanted.has(run) !== this.hidden.has(run)) this.toggle(run, button);
+      });
+      heaptape.state.keep("shown", () => this.range ? heaptape.state.list(this.range) : "", (text) => {
+        const range = heaptape.state.numbers(text, 2);
+        const [low, high] = this.whole();
+        if (text === "" || (range && range[0] < range[1] && range[0] < high && range[1] > low)) this.zoomTo(range);
+      });
+    }
     recolour() {
       this.busy = true;
       for (const chart of this.charts) chart.graph.updateOptions(chart.look());
@@ -142,9 +154,10 @@
     const row = element("div", {class: "tools", role: "group", "aria-label": "Runs shown"});
     view.runs.forEach((run, number) => {
       if (run.failure) return;
-      row.append(element("button", {type: "button", class: "key", "aria-pressed": "true",
-                                    onclick: (event) => view.toggle(number, event.currentTarget)},
-                         dashSwatch(lookOf(run, number)), element("span", heaptape.named(run.label))));
+      const button = element("button", {type: "button", class: "key", "aria-pressed": "true", onclick: () => view.toggle(number, button)},
+                           dashSwatch(lookOf(run, number)), element("span", heaptape.named(run.label)));
+      view.keys.set(number, button);
+      row.append(button);
     });
     return row;
   }
@@ -172,7 +185,7 @@
     const others = element("div", {class: "charts"});
     const more = element("details", {}, element("summary", {text: "All other metrics"}), others);
     const hasTimes = data.timeline.series.some((series) => series.runs.some((line) => line && view.lists[line.timeNs].some((time) => Number(time) !== 0)));
-    const axis = hasTimes ? heaptape.choice("Across", [["at", "over calls"], ["timeNs", "over seconds"]], "at", (one) => view.restart(one)) : null;
+    const axis = hasTimes ? heaptape.choice("Across", [["at", "over calls"], ["timeNs", "over seconds"]], "at", (one) => view.restart(one), "axis") : null;
     page.append(section("timeline", "Over the run",
                         element("p", {class: "note", text: "Drag over a chart to zoom all, double-click for the whole run." + (data.moments.length === 0 ? "" : " Dotted lines are the moments of the tape.") + merged(data.timeline)}),
                         axis, keys(view), zoomTools(view), first, more));
@@ -186,6 +199,7 @@
     });
     heaptape.onTheme(() => view.recolour());
     if (view.charts.length !== 0) view.tell();
+    view.keepState();
     return view;
   };
 })();

@@ -124,7 +124,7 @@
     const first = [...all].sort((a, b) => rank(a) - rank(b))[0];
     const bars = (state) => heaptape.summary.bars(all.find((one) => one.state === state));
     const place = element("div", {class: "pairs"}, bars(first.state));
-    return section("account", "Where the memory is", heaptape.choice("Moment", all.map(({state}) => [state, stateWords(state)]), first.state, (state) => place.replaceChildren(bars(state))),
+    return section("account", "Where the memory is", heaptape.choice("Moment", all.map(({state}) => [state, stateWords(state)]), first.state, (state) => place.replaceChildren(bars(state)), "moment"),
                    heaptape.summary.legend(all), place);
   }
 

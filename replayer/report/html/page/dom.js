@@ -52,8 +52,9 @@ heaptape.press = function (row, value) {
   for (const button of row.querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.dataset.value === value));
 };
 
-// A row of buttons, one of them pressed. `choices`: [value, text]; calls chosen(value).
-heaptape.choice = function (label, choices, first, chosen) {
+// A row of buttons, one of them pressed. `choices`: [value, text]; calls chosen(value). `name`: that
+// of the choice in the page's address; null keeps it out.
+heaptape.choice = function (label, choices, first, chosen, name = null) {
   const {element} = heaptape;
   const row = element("div", {class: "tools", role: "group", "aria-label": label});
   for (const [value, text] of choices) {
@@ -67,6 +68,12 @@ heaptape.choice = function (label, choices, first, chosen) {
         chosen(value);
       },
     }));
+  }
+  if (name) {
+    heaptape.state.keep(name, () => row.querySelector('[aria-pressed="true"]').dataset.value, (value) => {
+      const button = [...row.children].find((one) => one.dataset.value === value);
+      if (button) button.click();
+    });
   }
   return row;
 };

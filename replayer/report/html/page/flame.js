@@ -269,6 +269,25 @@
       if (!node) return element("span", {text});
       return element("button", {type: "button", text, title: "Find it above", onclick: () => this.select(node)});
     }
+    // A pattern that may take very long is not taken from an address.
+    keepState() {
+      const {keep} = heaptape.state;
+      const index = (text, nodes) => nodes.find((node) => String(node.index) === text && !node.isMerged);
+      keep("value", () => this.metric, (text) => { if (this.tree.metrics.includes(text)) this.chooseAnd(text); });
+      keep("function", () => String(this.picked), (text) => {
+        this.picked = this.tree.nodes.some((node) => String(node.frame) === text) ? Number(text) : 0;
+      });
+      keep("view", () => this.view, (text) => { if (VIEWS.some(([view]) => view === text)) this.show(text); });
+      keep("top", () => String(this.top.index), (text) => {
+        const node = index(text, this.shown.nodes);
+        if (!node || node.values[this.metric] === 0) return;
+        this.top = node;
+        this.draw();
+      });
+      const isQuick = (text) => ((text) => !/\)[*+{]/.test(text) && text.split(/[*+{]/).length <= 4)(text.replace(/\\./g, ""));
+      keep("find", () => this.field.value, (text) => { if (isQuick(text)) this.searchFor(text); });
+      if (this.sites) this.sites.keepState();
+    }
     // "400 B"; for two tapes "100 B → 400 B".
     sumsText(metric) {
       const {now, base} = this.tree.root;
@@ -341,16 +360,17 @@
     if (!data.stacks) return null;
     const flame = new Flame(data.stacks, data.sites);
     if (!flame.metric) return null;
-    flame.toggle = heaptape.choice("View", VIEWS, "graph", (view) => flame.show(view));
+    flame.toggle = heaptape.choice("View", VIEWS, "graph", (view) => flame.show(view), null);
     const legend = element("div", {}, flame.legend());
     page.append(section("flame", (flame.tree.isDiff ? "Call stacks that grew and shrank" : "Call stacks") + flame.estimated,
                         flame.estimated ? element("p", {class: "note", id: "flame-estimated", text: samplingText(data.stacks)}) : null,
                         element("p", {class: "note", text: note(data.stacks)}),
-                        flame.tree.isDiff ? heaptape.choice("Widths", [["now", "width by the new tape"], ["base", "width by the base"]], "now", (side) => flame.chooseSide(side)) : null,
+                        flame.tree.isDiff ? heaptape.choice("Widths", [["now", "width by the new tape"], ["base", "width by the base"]], "now", (side) => flame.chooseSide(side), "widths") : null,
                         flame.toggle, flame.tools(), flame.how, flame.detail, flame.box, flame.merged, legend, flame.sites && flame.sites.part));
     flame.firstPinned = pinnedOf(flame.tree, data.verdict);
     const [first] = data.verdict && data.verdict.findings ? data.verdict.findings : [];
     flame.chooseAnd((first && first.kind === "holes" && flame.firstPinned) || flame.metric);
+    flame.keepState();
     heaptape.onTheme(() => {
       flame.draw();
       legend.replaceChildren(flame.legend());

@@ -49,6 +49,19 @@
     follow(metric) {
       this.sort = {by: metric, isDown: true};
     }
+    keepState() {
+      const {keep} = heaptape.state;
+      keep("sort", () => (this.sort.isDown ? "-" : "") + this.sort.by, (text) => {
+        const by = text.replace("-", "");
+        if (by !== NAME && !this.metrics().includes(by)) return;
+        this.sort = {by, isDown: text.startsWith("-")};
+        this.draw();
+      });
+      keep("sites", () => this.field.value, (text) => {
+        this.field.value = text;
+        this.draw();
+      });
+    }
     sortBy(by) {
       const isSame = this.sort.by === by;
       this.sort = {by, isDown: isSame ? !this.sort.isDown : by !== NAME};

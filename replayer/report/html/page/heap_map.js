@@ -43,13 +43,42 @@
       const kinds = COLOURINGS.filter(([kind]) => kind !== "site" || this.data.films.sites.length !== 0);
       this.section = section("map", "The heap, address by address",
         element("p", {class: "note", text: "Addresses go up, calls to the right. Hover to see what is there, click to keep it, drag to zoom, double-click for the whole."}),
-        runs.length > 1 ? heaptape.choice("Run", runs, String(this.wanted), (i) => this.chooseRun(Number(i))) : null,
-        heaptape.choice("Colors", kinds, "state", (kind) => this.colourBy(kind)), this.legend,
+        runs.length > 1 ? heaptape.choice("Run", runs, String(this.wanted), (i) => this.chooseRun(Number(i)), "heap") : null,
+        heaptape.choice("Colors", kinds, "state", (kind) => this.colourBy(kind), "colors"), this.legend,
         element("div", {class: "map-frame"}, this.canvas, this.marks),
         element("div", {class: "tools map-tools"}, this.slider, button("Zoom in", () => this.zoomBy(0.5)),
                 button("Zoom out", () => this.zoomBy(2)), button("Whole heap", () => this.zoomTo(null))),
         this.moments, this.detail, this.note);
       this.prepare(this.wanted);
+      this.keepState();
+    }
+    // The place that was chosen, not that of the pointer, and the zoom. Those of an address wait until
+    // the film is unpacked.
+    keepState() {
+      this.chosen = "";
+      this.waiting = {};
+      const {keep, numbers, list} = heaptape.state;
+      const kept = (name, read, count) => keep(name, () => this.waiting[name] === undefined ? read() : this.waiting[name], (text) => {
+        if (text !== "" && !numbers(text, count)) return;
+        this.waiting[name] = text;
+        if (this.film) this.go(this.restored());
+      });
+      kept("place", () => this.chosen, 2);
+      kept("box", () => this.zoom ? list(["left", "right", "low", "high"].map((side) => this.zoom[side])) : "", 4);
+    }
+    // Applies these, and returns the place to be shown.
+    restored() {
+      const {place, box} = this.waiting;
+      this.waiting = {};
+      const {numbers} = heaptape.state;
+      if (box !== undefined) {
+        const [left, right, low, high] = numbers(box, 4) || [];
+        this.zoomTo(left < right && low < high ? {left, right, low, high} : null);
+      }
+      if (!place) return this.at;
+      const [frame, row] = numbers(place, 2);
+      this.chosen = place;
+      return this.within(Math.round(frame), Math.round(row));
     }
 
     // Shows everything known before the film is unpacked, so that the page does not move later.
@@ -67,19 +96,21 @@
     }
 
     async chooseRun(number) {
+      const turn = this.turn = {};  // a later choice replaces this one
       this.wanted = number;
       this.order = null;  // cancels the picture of the previous run
       this.canvas.setAttribute("aria-busy", "true");
       this.prepare(number);
       if (!this.films.has(number)) this.films.set(number, await heaptape.readFilm(this.packed[number]));
-      if (this.wanted !== number) return;  // another was chosen meanwhile
+      if (this.turn !== turn) return;
       const film = this.film = this.films.get(number);
       this.isKept = false;
       this.zoom = null;
       this.slider.max = String(film.frames - 1);
       this.picture = null;
       this.at = this.firstPlace();
-      this.show(this.at);
+      this.chosen = "";
+      this.show(this.restored());
       await this.colourBy(this.kind);
     }
 
@@ -159,7 +190,7 @@
       this.drag = null;
       if (drag && drag.moved) return this.zoomToBox(drag, place);
       this.isKept = !this.isKept;
-      this.go(this.under(place));
+      this.choose(this.under(place));
     }
     leave() {
       if (!this.drag && !this.isKept && this.onCursor) this.onCursor(null);
@@ -216,7 +247,14 @@
 
     // For keys and buttons, which move a kept selection.
     choosePlace(frame, row) {
-      this.go({frame: clamp(frame, 0, this.film.frames - 1), row: row === null ? null : clamp(row, 0, this.film.rows - 1)});
+      this.choose(this.within(frame, row));
+    }
+    choose(at) {
+      this.chosen = at.row === null ? "" : at.frame + "," + Math.floor(at.row);
+      this.go(at);
+    }
+    within(frame, row) {
+      return {frame: clamp(frame, 0, this.film.frames - 1), row: row === null ? null : clamp(row, 0, this.film.rows - 1)};
     }
     go(at) {
       this.show(at);
@@ -267,7 +305,7 @@
     new IntersectionObserver((entries, observer) => {
       if (!entries.some((entry) => entry.isIntersecting)) return;
       observer.disconnect();
-      map.chooseRun(map.wanted).then(() => { map.section.dataset.ready = "yes"; }, fail);
+      Promise.resolve(map.film || map.chooseRun(map.wanted)).then(() => { map.section.dataset.ready = "yes"; }, fail);
     }, {rootMargin: "300px"}).observe(map.section);
     new ResizeObserver(() => { if (map.film) map.draw(); }).observe(map.canvas);
     heaptape.onTheme(() => map.colourBy(map.kind));

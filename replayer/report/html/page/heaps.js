@@ -45,7 +45,7 @@
     const place = element("div", {}, panels(data, first));
     return part("holes", "Holes by size", fact,
                 element("p", {class: "note", text: "Free memory between blocks, by the size of the hole: from the first size to below the second, resident or not. All runs are on one scale."}),
-                heaptape.choice("Moment", states, first, (state) => place.replaceChildren(panels(data, state))), place);
+                heaptape.choice("Moment", states, first, (state) => place.replaceChildren(panels(data, state)), "holes"), place);
   }
 
   // The same as in `heaptape explain`.

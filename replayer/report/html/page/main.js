@@ -53,5 +53,6 @@
   }
   add(() => heaptape.termsSection());
   document.getElementById("foot").append("Made by heaptape " + data.heaptape + ". docs/metrics.md defines every figure.");
+  heaptape.state.start();
   document.documentElement.dataset.ready = "yes";
 })();

@@ -165,7 +165,7 @@
     const first = [...all].sort((a, b) => rank(a) - rank(b))[0];
     const place = element("div", {}, bars(first.account, data.best));
     const tools = heaptape.choice("Moment", all.map((choice, i) => [String(i), choice.words]),
-                                  String(all.indexOf(first)), (i) => place.replaceChildren(bars(all[i].account, data.best)));
+                                  String(all.indexOf(first)), (i) => place.replaceChildren(bars(all[i].account, data.best)), "moment");
     return section("account", "Where the memory is", tools, legend(accounts), place,
                    table(data.accountTable, {caption: "As a table"}));
   }
