@@ -109,6 +109,10 @@
       this.busy = false;
       this.tell();
     }
+    // The title of a picture of a chart.
+    about() {
+      return document.title + ", " + (this.axis === "timeNs" ? "over seconds" : "over calls");
+    }
     keepState() {
       heaptape.state.keep("hidden", () => [...this.hidden].sort((a, b) => a - b).join(","), (text) => {
         const wanted = new Set(text.split(",").filter(Boolean).map(Number));
@@ -151,7 +155,7 @@
   }
 
   function keys(view) {
-    const row = element("div", {class: "tools", role: "group", "aria-label": "Runs shown"});
+    const row = element("div", {class: "tools keys", role: "group", "aria-label": "Runs shown"});
     view.runs.forEach((run, number) => {
       if (run.failure) return;
       const button = element("button", {type: "button", class: "key", "aria-pressed": "true", onclick: () => view.toggle(number, button)},
@@ -188,7 +192,7 @@
     const axis = hasTimes ? heaptape.choice("Across", [["at", "over calls"], ["timeNs", "over seconds"]], "at", (one) => view.restart(one), "axis") : null;
     page.append(section("timeline", "Over the run",
                         element("p", {class: "note", text: "Drag over a chart to zoom all, double-click for the whole run." + (data.moments.length === 0 ? "" : " Dotted lines are the moments of the tape.") + merged(data.timeline)}),
-                        axis, keys(view), zoomTools(view), first, more));
+                        axis, view.keysBox = keys(view), zoomTools(view), first, more));
     const sorted = [...drawn].sort((a, b) => (FIRST.indexOf(a.metric) + 1 || 99) - (FIRST.indexOf(b.metric) + 1 || 99));
     const isFirst = (one) => FIRST.includes(one.metric) && !one.isProcess;
     for (const series of sorted.filter(isFirst)) view.add(new Chart(view, series), first);

@@ -11,6 +11,7 @@
 
   const ROW = 1.25;     // rem
   const LEAST = 0.001;  // of the width; narrower boxes are not drawn
+  const MOST = 2500;    // boxes
   const VIEWS = [["graph", "Flame graph"], ["inverted", "Inverted"], ["callers", "Callers"]];
 
   class Flame {
@@ -73,8 +74,15 @@
     text(value) {
       return heaptape.value(value, this.unit());
     }
-    draw(focused) {
+    // At most about MOST: the widest. A zoom has the rest.
+    boxes() {
       const boxes = layOut(this.top, this.metric, LEAST);
+      if (boxes.length <= MOST) return boxes;
+      const least = boxes.map((box) => box.width).sort((a, b) => b - a)[MOST];
+      return boxes.filter((box) => box.width >= least);
+    }
+    draw(focused) {
+      const boxes = this.boxes();
       const deepest = boxes.reduce((most, box) => Math.max(most, box.row), 0);
       this.rows.style.height = (deepest + 1) * ROW + "rem";
       this.rows.replaceChildren();
@@ -327,7 +335,9 @@
                      element("label", {}, element("span", {text: "Width:"}), this.value),
                      element("label", {hidden: ""}, element("span", {text: "Run:"}), this.runs),
                      element("label", {}, element("span", {text: "Find:"}), this.field), this.matched,
-                     element("button", {type: "button", id: "flame-back", text: "Back to all", onclick: () => this.back()}));
+                     element("button", {type: "button", id: "flame-back", text: "Back to all", onclick: () => this.back()}),
+                     heaptape.picture.pngButton("flame-graph", () => document.title + ": " + this.text(this.tree.root.values[this.metric]) + " " + this.about(this.metric).after,
+                                                () => [this.how.textContent ? this.how : null, this.rows, this.legendBox]));
     }
     legend() {
       if (this.tree.isDiff) return this.changeLegend();
@@ -361,7 +371,7 @@
     const flame = new Flame(data.stacks, data.sites);
     if (!flame.metric) return null;
     flame.toggle = heaptape.choice("View", VIEWS, "graph", (view) => flame.show(view), null);
-    const legend = element("div", {}, flame.legend());
+    const legend = flame.legendBox = element("div", {}, flame.legend());
     page.append(section("flame", (flame.tree.isDiff ? "Call stacks that grew and shrank" : "Call stacks") + flame.estimated,
                         flame.estimated ? element("p", {class: "note", id: "flame-estimated", text: samplingText(data.stacks)}) : null,
                         element("p", {class: "note", text: note(data.stacks)}),

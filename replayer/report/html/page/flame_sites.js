@@ -94,11 +94,11 @@
     row(site, metrics) {
       const {flame} = this;
       const value = (metric) => element("td", {text: heaptape.value(site.values[metric], flame.about(metric).unit), title: exact(site.values[metric], flame.about(metric).unit),
-                                               "data-metric": metric, "data-value": site.values[metric]});
+                                               "data-metric": metric, "data-unit": flame.about(metric).unit, "data-value": site.values[metric]});
       const find = (event) => {
         if (site.node && !event.target.closest("details")) flame.select(site.node);
       };
-      return element("tr", {class: site.node ? "findable" : null, onclick: find}, element("td", {class: "function"}, ...this.name(site)), ...metrics.map(value),
+      return element("tr", {class: site.node ? "findable" : null, onclick: find}, element("td", {class: "function", "data-whole": [site.text, site.module].filter(Boolean).join(" ")}, ...this.name(site)), ...metrics.map(value),
                      element("td", {text: share(site.values[this.shares], flame.tree.root.values[this.shares])}));
     }
     // A button with the short name, if the graph has the function; then the place, behind which is

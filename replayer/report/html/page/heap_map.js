@@ -45,9 +45,9 @@
         element("p", {class: "note", text: "Addresses go up, calls to the right. Hover to see what is there, click to keep it, drag to zoom, double-click for the whole."}),
         runs.length > 1 ? heaptape.choice("Run", runs, String(this.wanted), (i) => this.chooseRun(Number(i)), "heap") : null,
         heaptape.choice("Colors", kinds, "state", (kind) => this.colourBy(kind), "colors"), this.legend,
-        element("div", {class: "map-frame"}, this.canvas, this.marks),
+        this.frameBox = element("div", {class: "map-frame"}, this.canvas, this.marks),
         element("div", {class: "tools map-tools"}, this.slider, button("Zoom in", () => this.zoomBy(0.5)),
-                button("Zoom out", () => this.zoomBy(2)), button("Whole heap", () => this.zoomTo(null))),
+                button("Zoom out", () => this.zoomBy(2)), button("Whole heap", () => this.zoomTo(null)), heaptape.picture.pngButton("heap", () => this.pictureTitle(), () => [this.frameBox, this.legend, this.detail])),
         this.moments, this.detail, this.note);
       this.prepare(this.wanted);
       this.keepState();
@@ -81,6 +81,9 @@
       return this.within(Math.round(frame), Math.round(row));
     }
 
+    pictureTitle() {
+      return document.title + ": " + this.packed[this.wanted].label + ", addresses up, calls to the right";
+    }
     // Shows everything known before the film is unpacked, so that the page does not move later.
     prepare(number) {
       const packed = this.packed[number];

@@ -53,6 +53,7 @@
   }
   add(() => heaptape.termsSection());
   document.getElementById("foot").append("Made by heaptape " + data.heaptape + ". docs/metrics.md defines every figure.");
+  heaptape.copying.addButtons(data);
   heaptape.state.start();
   document.documentElement.dataset.ready = "yes";
 })();
