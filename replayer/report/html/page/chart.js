@@ -64,6 +64,7 @@
           y: {ticker: yTicks(this.series.unit), axisLabelWidth: 62, axisLabelFormatter: (v) => String(v)},
         },
         highlightCallback: (event, x) => this.view.moveCursor(x),
+        clickCallback: (event, x) => this.view.pick(x),
         unhighlightCallback: () => this.view.moveCursor(null),
         drawCallback: (graph, isFirst) => { if (!isFirst) this.view.zoomed(this); },
         underlayCallback: (context, area, graph) => this.drawMoments(context, area, graph),
@@ -88,14 +89,15 @@
     }
     drawMoments(context, area, graph) {
       context.save();
-      context.strokeStyle = colour("soft");
       context.fillStyle = colour("soft");
       context.font = "10px system-ui, sans-serif";
-      context.setLineDash([2, 3]);
       let freeFrom = area.x;
       for (const moment of this.view.moments()) {
         const x = graph.toDomXCoord(moment.x);
         if (x < area.x || x > area.x + area.w) continue;
+        const isMarked = moment.x === this.view.marked;
+        context.strokeStyle = colour(isMarked ? "accent" : "soft");
+        context.setLineDash(isMarked ? [] : [2, 3]);
         context.beginPath();
         context.moveTo(x, area.y);
         context.lineTo(x, area.y + area.h);

@@ -84,10 +84,25 @@
         "=": () => this.zoomBy(0.5),
         "-": () => this.zoomBy(2),
         Escape: () => this.zoomTo(null),
+        Enter: () => this.pick(at),
+        PageUp: () => this.picks && this.picks.step(-1),
+        PageDown: () => this.picks && this.picks.step(1),
       };
       if (!moves[event.key]) return;
       event.preventDefault();
       moves[event.key]();
+    }
+    // Shows the nearest moment of the report everywhere: moment.js.
+    pick(x) {
+      if (this.picks) this.picks.pickNear(x);
+    }
+    // Marks the place of the moment that is shown everywhere.
+    mark(x) {
+      this.marked = x;
+      this.busy = true;
+      for (const chart of this.charts) chart.graph.updateOptions({});
+      this.busy = false;
+      this.moveCursor(x);
     }
     toggle(run, button) {
       if (this.hidden.has(run)) this.hidden.delete(run);
@@ -104,6 +119,7 @@
       this.axis = axis;
       this.range = null;
       this.cursor = null;
+      this.marked = null;
       this.busy = true;
       for (const chart of this.charts) chart.draw();
       this.busy = false;

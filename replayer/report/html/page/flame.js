@@ -301,6 +301,16 @@
       const {now, base} = this.tree.root;
       return [base[metric], now[metric]].filter((sum) => sum !== undefined).map((sum) => heaptape.value(sum, this.about(metric).unit)).join(" → ");
     }
+    // Shows the bytes pinned in the same run at a moment; returns why not, if so.
+    goTo(moments) {
+      const now = this.tree.pinned[this.metric];
+      if (!now) return `The flame graph keeps its value, ${this.about(this.metric).words}; bytes pinned would follow.`;
+      const isThen = ({label, moments: held}) => label === now.label && held.some((name) => moments.includes(name));
+      const found = this.tree.metrics.find((metric) => this.tree.pinned[metric] && isThen(this.tree.pinned[metric]));
+      if (!found) return `The flame graph keeps its moment: nothing is known to be pinned in ${now.label} at this one.`;
+      this.chooseAnd(found);
+      return "";
+    }
     // Chooses a metric, and shows it as chosen.
     chooseAnd(metric) {
       if (this.tree.pinned[metric]) this.run = this.tree.pinned[metric].label;

@@ -120,7 +120,8 @@
     // At the plateau, or else the peak: in the largest hole, or where most memory is free.
     firstPlace() {
       const {film} = this;
-      const moment = ["plateau", "peak", "end"].map((name) => this.data.moments.find((one) => one.name === name)).find(Boolean);
+      let moment = ["plateau", "peak", "end"].map((name) => this.data.moments.find((one) => one.name === name)).find(Boolean);
+      if (this.firstCall !== undefined) moment = {at: this.firstCall};
       const frame = moment ? film.frameAt(Number(moment.at)) : film.frames - 1;
       const holes = film.items.filter((item) => item.birth === 0 && item.first <= frame && frame <= item.last);
       if (holes.length === 0) return {frame, row: film.freest(frame)};
@@ -251,6 +252,11 @@
     // For keys and buttons, which move a kept selection.
     choosePlace(frame, row) {
       this.choose(this.within(frame, row));
+    }
+    // The frame of a call, which waits for the film if need be.
+    goTo(call) {
+      if (this.film) return this.choosePlace(this.film.frameAt(call), this.at.row);
+      this.firstCall = call;
     }
     choose(at) {
       this.chosen = at.row === null ? "" : at.frame + "," + Math.floor(at.row);

@@ -43,9 +43,14 @@
     const text = (one) => `${one.label} has ${bytes(one.holes.bytes)} in ${heaptape.counted(one.holes.count, "hole")}`;
     const fact = `${words}, ${text(least[0])}` + (least.length > 1 ? `; ${text(least[least.length - 1])}` : "");
     const place = element("div", {}, panels(data, first));
+    const tools = heaptape.choice("Moment", states, first, (state) => place.replaceChildren(panels(data, state)), "holes");
+    heaptape.onMoment(({names}) => {
+      const found = states.find(([, words]) => names.some((name) => "at the " + name === words));
+      if (found) tools.querySelector(`[data-value="${found[0]}"]`).click();
+    });
     return part("holes", "Holes by size", fact,
                 element("p", {class: "note", text: "Free memory between blocks, by the size of the hole: from the first size to below the second, resident or not. All runs are on one scale."}),
-                heaptape.choice("Moment", states, first, (state) => place.replaceChildren(panels(data, state)), "holes"), place);
+                tools, place);
   }
 
   // The same as in `heaptape explain`.

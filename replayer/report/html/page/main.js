@@ -46,7 +46,9 @@
     add((main) => { charts = heaptape.charts(data, main); });
     add((main) => { map = heaptape.heapMap(data, main); });
     if (charts && map) heaptape.shareCursor(charts, map);
-    add((main) => { heaptape.flame(data, main); });
+    let flame = null;
+    add((main) => { flame = heaptape.flame(data, main); });
+    if (charts) add(() => heaptape.shareMoment(data, charts, map, flame));
     for (const part of [heaptape.process, heaptape.program.sizes, heaptape.program.lifetimes, heaptape.program.buffers, heaptape.heaps.holes, heaptape.heaps.growths,
                         heaptape.latency, heaptape.trust.curves, heaptape.trust.counters, heaptape.trust.fidelity]) add(() => part(data));
     add(() => heaptape.summary.lines(data));

@@ -166,6 +166,10 @@
     const place = element("div", {}, bars(first.account, data.best));
     const tools = heaptape.choice("Moment", all.map((choice, i) => [String(i), choice.words]),
                                   String(all.indexOf(first)), (i) => place.replaceChildren(bars(all[i].account, data.best)), "moment");
+    heaptape.onMoment(({at}) => {
+      const i = all.findIndex((choice) => Number(choice.at) === at);
+      if (i >= 0) tools.querySelector(`[data-value="${i}"]`).click();
+    });
     const colours = legend(accounts);
     const png = element("div", {class: "copying"}, heaptape.picture.pngButton("account", () => document.title + ": " + tools.querySelector('[aria-pressed="true"]').textContent, () => [colours, place]));
     return section("account", "Where the memory is", tools, colours, place, png,
