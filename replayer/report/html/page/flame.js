@@ -11,7 +11,7 @@
 
   const ROW = 1.25;     // rem
   const LEAST = 0.001;  // of the width; narrower boxes are not drawn
-  const MOST = 2500;    // boxes
+  const MOST = 1200;    // boxes
   const VIEWS = [["graph", "Flame graph"], ["inverted", "Inverted"], ["callers", "Callers"]];
 
   class Flame {
@@ -27,7 +27,11 @@
       this.metric = this.tree.metrics[0];
       this.found = null;
       this.modules = this.modulesBySize();
-      this.rows = element("div", {class: "rows", role: "group"});
+      const at = (act) => (event) => {
+        const box = event.target.closest(".frame");
+        if (box) act.call(this, this.shown.nodes[box.dataset.node]);
+      };
+      this.rows = element("div", {class: "rows", role: "group", onclick: at(this.zoom), onmouseover: at(this.tell), onfocusin: at(this.tell)});
       this.box = element("div", {class: "flame", role: "tree", "aria-label": "Flame graph: callers above what they call",
                                  onkeydown: (event) => this.key(event)}, this.rows);
       this.detail = element("div", {class: "detail", role: "status"});
@@ -114,9 +118,6 @@
         "aria-label": node.name + ", " + this.text(value) + ", " + share(value, this.tree.root.values[this.metric]),
         text: width < 0.012 ? "" : node.name,
         style: {left: from * 100 + "%", width: width * 100 + "%", top: row * ROW + "rem", background: this.colourOf(node)},
-        onclick: () => this.zoom(node),
-        onmouseenter: () => this.tell(node),
-        onfocus: () => this.tell(node),
       });
     }
     // Among callers, takes the function's own callers instead.
