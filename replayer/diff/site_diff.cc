@@ -167,8 +167,10 @@ SiteFigures innermost(const schema::StackTree& tree, size_t index) {
   for (size_t i = 0; i < bytes.size(); ++i) {
     if (bytes[i] == 0) continue;
     const schema::StackTree::Frame& frame = tree.frames[i];
+    // As in frame_name().
+    const bool is_known = !frame.name.starts_with(frame.module + "+0x");
     figures.list.push_back({.text = frame.name,
-                            .function = frame.name,
+                            .function = is_known ? frame.name : "",
                             .file = frame.file,
                             .line = frame.line,
                             .module = frame.module,

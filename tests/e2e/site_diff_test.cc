@@ -56,6 +56,16 @@ TEST_F(SiteDiff, NamesThePlantedLine) {
       << diff("junit").out;
 }
 
+TEST_F(SiteDiff, IsFirstAboutTheRunOfTheVerdict) {
+  make_report("before");
+  EXPECT_EQ(run({"heaptape", "replay", dir_.file("before.tape"), "-a", "model:slabs", "-a",
+                 "model:ptmalloc", "-o", json("after")})
+                .status,
+            0);
+  const Ended ended = run({"heaptape", "diff", json("after"), json("after")});
+  EXPECT_TRUE(ended.out.starts_with("model:ptmalloc keeps ")) << ended.out;
+}
+
 // One block for each request that lives to the end.
 TEST_F(SiteDiff, FailsTheStrictGatesAndNamesTheBlocks) {
   make_report("before");

@@ -122,18 +122,26 @@ void write_charts(JsonWriter& out, const std::vector<schema::RunTimeline>& runs)
 }
 
 // As the terminal has them: the verdict with its reasons, the gates, and what changed.
+std::vector<std::string> part_texts(const ChangeSummary& summary) {
+  std::vector<std::string> texts;
+  for (const ChangedPart& part : summary.parts) texts.push_back(part.text);
+  return texts;
+}
+
 std::string static_content(const ReportDiff& diff) {
   std::vector<TableRow> gates = {{"gate", "result", "run", "values"}};
   for (const GateOutcome& gate : diff.gates) {
     TableRow& row = gates.emplace_back(gate_row(gate));
     std::swap(row[0], row[1]);
   }
-  std::string text =
-      html_element("h1", "heaptape diff") + html_element("p", "base: " + side_text(diff.base)) +
-      html_element("p", "new: " + side_text(diff.now)) +
-      html_element("p class=\"verdict\"", diff.verdict()) + html_list(reasons_text(diff)) +
-      html_element("p", diff.warning.empty() ? "" : "WARNING: " + diff.warning) +
-      html_list(diff.notes) + html_table("Gates", gates, 1);
+  std::string text = html_element("h1", "heaptape diff") +
+                     html_element("p", "base: " + side_text(diff.base)) +
+                     html_element("p", "new: " + side_text(diff.now)) +
+                     html_element("p class=\"verdict\"", diff.verdict()) +
+                     html_element("p", diff.summary.headline) +
+                     html_list(part_texts(diff.summary)) + html_list(reasons_text(diff)) +
+                     html_element("p", diff.warning.empty() ? "" : "WARNING: " + diff.warning) +
+                     html_list(diff.notes) + html_table("Gates", gates, 1);
   for (const RunDiff& run : diff.runs) {
     text += html_table(run.label, diff_table(run, run.table_rows), 1) + html_list(run.notes);
   }
@@ -150,9 +158,7 @@ std::string diff_page(const ReportDiff& diff, const ReportSeries& base, const Re
   out.field("verdict", diff.verdict());
   out.field("headline", diff.summary.headline);
   out.name("parts");
-  out.open_list();
-  for (const ChangedPart& part : diff.summary.parts) out.string(part.text);
-  out.close_list();
+  out.list(part_texts(diff.summary));
   out.name("reasons");
   out.list(reasons_text(diff));
   out.field("warning", diff.warning);

@@ -4,6 +4,7 @@
 
 #include "replayer/diff/diff.h"
 #include "replayer/diff/diff_format.h"
+#include "replayer/diff/diff_table.h"
 #include "tests/support/reports.h"
 
 namespace heaptape::replayer {
@@ -48,13 +49,20 @@ class ChangeSummaryTest : public testing::Test {
     const schema::SiteBytes bytes{peak * kMiB, end * kMiB, 0};
     return {bytes, {{function, function, "a.c", 7, "/opt/app", bytes}}};
   }
-  // A function that pins so much at the plateau on glibc; called by main.
+  // A function that pins so much at the plateau on glibc, and another that pins as much; called by
+  // main. On another run they pin nothing.
   static schema::StackTree pinning(const char* function, uint64_t mib) {
     schema::StackTree tree;
-    tree.pinned = {{"glibc", {"plateau", "exit"}}};
-    tree.frames = {{"main", "app", "a.c", 1}, {function, "app", "a.c", 9}};
-    const schema::StackValues values{0, 0, 0, 0, 0, 0, mib * kMiB};
-    tree.nodes = {{schema::StackTree::kMergedFrame, 0, values}, {0, 0, values}, {1, 1, values}};
+    tree.pinned = {{"jemalloc", {"plateau"}}, {"glibc", {"plateau", "exit"}}};
+    tree.frames = {
+        {"main", "app", "a.c", 1}, {"other", "app", "a.c", 4}, {function, "app", "a.c", 9}};
+    const auto values = [](uint64_t bytes) {
+      return schema::StackValues{0, 0, 0, 0, 0, 0, 0, bytes * kMiB};
+    };
+    tree.nodes = {{schema::StackTree::kMergedFrame, 0, values(2 * mib)},
+                  {0, 0, values(2 * mib)},
+                  {1, 1, values(mib)},
+                  {2, 1, values(mib)}};
     return tree;
   }
   static schema::PinCohorts pins(uint64_t mib) {
@@ -158,7 +166,20 @@ TEST_F(ChangeSummaryTest, NamesTheFunctionThatPinsTheHoles) {
   now_.stacks = pinning("open_session", 54);
   EXPECT_EQ(summary().parts.at(0).text,
             "+50.0 MiB free between live blocks: open_session (a.c:9) pins 54.0 MiB more at the "
-            "plateau, all other sites 4.00 MiB less");
+            "plateau, all other sites 46.0 MiB more");
+  const auto diff =
+      diff_reports(base_, now_, {*parse_gate("atPlateau.account.holeBytes > +5%")}, "");
+  ASSERT_GE(reasons_text(*diff).size(), 2u);
+  EXPECT_TRUE(reasons_text(*diff)[0].starts_with("open_session (a.c:9) pins 54.0 MiB more"));
+  EXPECT_TRUE(reasons_text(*diff)[1].starts_with("glibc: resident bytes in holes"));
+  // Its functions may pin less.
+  std::swap(base_.stacks, now_.stacks);
+  EXPECT_NE(summary().parts.at(0).text.find("beside blocks of 64 B"), std::string::npos);
+  // Without names in one report nothing can be compared.
+  std::swap(base_.stacks, now_.stacks);
+  for (auto& frame : base_.stacks->frames) frame = {"app+0x10", "app", "", 0};
+  EXPECT_NE(summary().parts.at(0).text.find("beside blocks of 64 B"), std::string::npos)
+      << summary().parts.at(0).text;
 }
 
 TEST_F(ChangeSummaryTest, SumsMemoryBesideMallocAndNamesTheOwnerThatChangedMost) {
