@@ -68,7 +68,7 @@ class Pictures(Saved):
         self.assertAlmostEqual(len(lines[0]), SCALE * (chart.rect["width"] + 2 * MARGIN), delta=SCALE)
         plot = chart.find_element(By.CSS_SELECTOR, ".plot")
         origin = (MARGIN + plot.rect["x"] - chart.rect["x"], TITLE + plot.rect["y"] - chart.rect["y"])
-        shown = [one for one in self.sample(chart.find_element(By.TAG_NAME, "canvas"), 40_000) if one[2][3] > 250]
+        shown = [one for one in self.sample(chart.find_element(By.TAG_NAME, "canvas"), 120_000) if one[2][3] > 250]
         self.assertGreater(len(shown), 50)
         inked = [max(abs(a - b) for a, b in zip(self.at(lines, origin, x, y), colour)) < 90 for x, y, colour in shown]
         self.assertGreater(sum(inked), 0.9 * len(shown))
