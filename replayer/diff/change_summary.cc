@@ -24,7 +24,7 @@ struct Part {
 constexpr Part kParts[] = {
     {"live", "liveBytes", "live"},
     {"holes", "account.holeBytes", "free between live blocks"},
-    {"top", "account.topBytes", "free at the end of the heap"},
+    {"top", "account.topBytes", "free at the ends of regions"},
     {"caches", "account.cachedBytes", "kept in caches for reuse"},
     {"slack", "slackBytes", "slack of blocks beyond their requests"},
     {"metadata", "account.metadataBytes", "the allocator's own"},
