@@ -78,7 +78,7 @@ def write_page(
     scripts = [_file("page.js")]
     text = _template().render(
         title=display_text(title),
-        lead=display_text(lead),
+        lead=lead,
         sections=sections,
         hint=Hint,
         style=_file("basics.css") + _file("page.css"),
@@ -98,7 +98,21 @@ def _template() -> Any:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["display"] = display_text
+    environment.filters["prose"] = _prose
     return environment.from_string(_file("page.html"))
+
+
+def _prose(text: str) -> Any:
+    """HTML of a text whose commands stand between backquotes."""
+    import markupsafe  # jinja2 needs it
+
+    pieces = display_text(text).split("`")
+    if len(pieces) % 2 == 0:  # a backquote that is not one of a pair
+        return "`".join(pieces)
+    return markupsafe.Markup("").join(
+        markupsafe.Markup("<code>{}</code>").format(piece) if i % 2 else markupsafe.escape(piece)
+        for i, piece in enumerate(pieces)
+    )
 
 
 def _missing_package(name: str) -> Error:

@@ -35,6 +35,11 @@ def join_names(names: Sequence[str], most: int = 5) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
 
 
+def noise_text(noise: float) -> str:
+    """For times that do not differ by more than `noise`, a share of the shorter."""
+    return "too noisy to compare" if noise > 1 else f"no difference measured (±{noise:.0%})"
+
+
 def table_text(rows: Sequence[Sequence[str]], *, texts: int = 1) -> str:
     """Columns: the first `texts` are aligned to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

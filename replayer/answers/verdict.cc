@@ -9,6 +9,7 @@ namespace {
 
 constexpr uint64_t kNotedShare = 20;  // a twentieth of what is held, and so much
 constexpr uint64_t kNotedBytes = 64 << 10;
+constexpr uint64_t kPurgedShare = 5;  // a promise that needs a change of allocator and of settings
 
 uint64_t less(uint64_t a, uint64_t b) {
   return a > b ? a - b : 0;
@@ -99,15 +100,17 @@ class Judge {
     std::ranges::stable_sort(findings, std::greater<>(), weight);
     const bool is_better =
         has(verdict_, FindingKind::kAllocator) || has(verdict_, FindingKind::kPurged);
-    if (!gains) {
-      findings.push_back({.kind = FindingKind::kNothing, .compared = others_});
-    } else if (!others_.empty() && !is_better) {
-      findings.push_back({.kind = FindingKind::kNoBetter, .compared = others_});
+    if (!gains || (!others_.empty() && !is_better)) {
+      Finding none = unsure_.value_or(Finding());
+      none.kind = gains ? FindingKind::kNoBetter : FindingKind::kNothing;
+      none.compared = others_;
+      findings.push_back(std::move(none));
     }
     add_live();
     if (beside_.bytes != 0) {
+      const bool is_second = !beside_.is_most && !findings.empty();
       findings.insert(
-          findings.begin(),
+          findings.begin() + (is_second ? 1 : 0),
           {.kind = FindingKind::kBesideMalloc, .bytes = beside_.bytes, .beside = beside_});
     }
     return std::move(verdict_);
@@ -176,7 +179,7 @@ class Judge {
       keep_best(found, better);
       found.kind = FindingKind::kPurged;
       found.bytes = less(purged_bytes(ours->account), found.purged_bytes);
-      keep_best(found, purged_better);
+      if (found.bytes >= verdict_.held_bytes / kPurgedShare) keep_best(found, purged_better);
     }
     if (better) verdict_.findings.push_back(*better);
     // An allocator that is better as it is comes once.
@@ -185,9 +188,12 @@ class Judge {
     if (purged_better && !is_same) verdict_.findings.push_back(*purged_better);
   }
 
-  void keep_best(const Finding& found, std::optional<Finding>& best) const {
-    if (found.bytes <= found.error_bytes || !is_noted(found.bytes)) return;
-    if (!best || found.bytes > best->bytes) best = found;
+  void keep_best(const Finding& found, std::optional<Finding>& best) {
+    if (!is_noted(found.bytes)) return;
+    const bool is_sure = found.bytes > found.error_bytes;
+    if (!is_sure && found.kind != FindingKind::kAllocator) return;
+    std::optional<Finding>& kept = is_sure ? best : unsure_;
+    if (!kept || found.bytes > kept->bytes) kept = found;
   }
 
   void look_at_the_rest() {
@@ -212,6 +218,7 @@ class Judge {
   const JudgedState& state_;
   Verdict verdict_;
   std::vector<std::string> others_;  // that were compared
+  std::optional<Finding> unsure_;    // an allocator that is better, but not beyond the error
 };
 
 }  // namespace

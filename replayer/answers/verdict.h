@@ -71,15 +71,16 @@ enum class FindingKind : uint8_t {
 
 struct Finding {
   FindingKind kind = FindingKind::kNothing;
-  uint64_t bytes = 0;                       // resident, that it is about
-  uint64_t error_bytes = 0;                 // of kAllocator and kPurged: of their prediction
-  std::optional<PinnedBy> pins = {};        // of kHoles, if known
-  std::string site = "";                    // that asked for most of these, or of what is live
-  double site_share = 0;                    // of them
-  std::optional<Allocator> allocator = {};  // of kAllocator and kPurged
-  uint64_t allocator_bytes = 0;             // resident there
-  uint64_t purged_bytes = 0;                // once it has given back all that it can
-  std::vector<std::string> compared = {};   // of kNothing and kNoBetter: labels of the others
+  uint64_t bytes = 0;                 // resident, that it is about
+  uint64_t error_bytes = 0;           // of kAllocator and kPurged: of their prediction
+  std::optional<PinnedBy> pins = {};  // of kHoles, if known
+  std::string site = "";              // that asked for most of these, or of what is live
+  double site_share = 0;              // of them
+  // For kAllocator and kPurged; for kNoBetter one that may be better, but not beyond the error.
+  std::optional<Allocator> allocator = {};
+  uint64_t allocator_bytes = 0;            // resident there
+  uint64_t purged_bytes = 0;               // once it has given back all that it can
+  std::vector<std::string> compared = {};  // of kNothing and kNoBetter: labels of the others
   BesideMalloc beside = {};
 };
 
@@ -91,6 +92,7 @@ struct Verdict {
   uint64_t held_bytes = 0;       // resident in the heap
   uint64_t live_bytes = 0;       // of these: requested, and touched as far as known
   uint64_t untouched_bytes = 0;  // live, not resident
+  uint64_t end_live_bytes = 0;   // live at the end of the tape; 0 if not known
   bool began_late = false;       // blocks from before the recording are not counted as live
   bool can_be_recorded = false;  // the tape is of a program, not imported
   std::vector<Finding> findings = {};
@@ -105,8 +107,9 @@ enum class Compare : bool { kNo, kYes };
 // About the run that is nearest to the recorded one, at the moment at which it holds most beyond
 // live bytes. Findings with less than a twentieth of what it holds, or 64 KiB, are not worth a
 // sentence; an allocator is better if it holds so much less, and by more than either prediction may
-// be wrong. Memory beside malloc comes first, then what gives memory back or keeps it, most bytes
-// first; but holes rank as if they had twice as many, because they are the cause.
+// be wrong; what it could give back counts from a fifth on. Then what gives memory back or keeps
+// it, most bytes first; but holes rank as if they had twice as many, because they are the cause.
+// Memory beside malloc comes first if it is most of the process, else second.
 Verdict judge(const BesideMalloc& beside, std::span<const JudgedRun> runs, Compare compare);
 
 // "besideMalloc"; the name in reports.

@@ -13,6 +13,8 @@ namespace {
 
 constexpr uint64_t kLeastBytes = uint64_t{64} << 10;
 constexpr uint64_t kLeastPart = 100;  // a hundredth
+// Samples of a process are not taken at the moment itself.
+constexpr uint64_t kLeastBesideBytes = 1 << 20;
 // The first of those that changed equally.
 constexpr const char* kStates[] = {"atPlateau", "atExit", "atPeak", "end"};
 
@@ -123,6 +125,18 @@ std::string beside_text(const RunDiff& run, const std::string& state, int64_t& s
          (most_change < 0 ? " less" : " more");
 }
 
+// Against a part that grew.
+std::string action_on(const std::string& kind) {
+  if (kind == "live") return "keep less of it, or free it sooner";
+  if (kind == "holes") {
+    return "allocate what pins them before or apart from what is freed, or free it sooner";
+  }
+  if (kind == "top" || kind == "caches") {
+    return "have the allocator give it back: `heaptape explain` on the new tape says how";
+  }
+  return "";
+}
+
 std::string headline_of(const RunDiff& run, const std::string& state, const MetricRow& row) {
   const std::string moment = moment_of_state(state);
   const std::string base_name = run.base_label == run.label ? "in the base" : run.base_label;
@@ -147,7 +161,10 @@ std::string headline_of(const RunDiff& run, const std::string& state, const Metr
 std::string ChangeSummary::text() const {
   if (headline.empty()) return "";
   std::string lines = headline + "\n";
-  for (const ChangedPart& part : parts) lines += "  " + part.text + "\n";
+  for (const ChangedPart& part : parts) {
+    lines += "  " + part.text + "\n";
+    if (!part.action.empty()) lines += "    " + part.action + "\n";
+  }
   return lines;
 }
 
@@ -165,8 +182,9 @@ ChangeSummary summarize(std::span<const RunDiff> runs, const std::string& prefer
   const auto add = [&](const char* kind, int64_t change, const std::string& words,
                        const std::string& who) {
     if (size_of(change) < least) return;
-    summary.parts.push_back(
-        {kind, change, signed_text(change) + " " + words + (who.empty() ? "" : ": " + who)});
+    summary.parts.push_back({kind, change,
+                             signed_text(change) + " " + words + (who.empty() ? "" : ": " + who),
+                             change > 0 ? action_on(kind) : ""});
   };
   for (const Part& part : kParts) {
     const std::string kind = part.kind;
@@ -179,7 +197,7 @@ ChangeSummary summarize(std::span<const RunDiff> runs, const std::string& prefer
   }
   int64_t beside = 0;
   const std::string owner = beside_text(*run, state, beside);
-  add("besideMalloc", beside, "beside malloc", owner);
+  if (size_of(beside) >= kLeastBesideBytes) add("besideMalloc", beside, "beside malloc", owner);
   std::ranges::stable_sort(summary.parts, std::greater(),
                            [](const ChangedPart& part) { return size_of(part.bytes); });
   return summary;

@@ -16,7 +16,8 @@ namespace heaptape::replayer {
 struct ChangedPart {
   std::string kind;  // as kind_name() of verdicts, and "top"
   int64_t bytes = 0;
-  std::string text;  // "+1.20 MiB live: remember (cache.c:22) has 1.19 MiB more at the peak"
+  std::string text;    // "+1.20 MiB live: remember (cache.c:22) has 1.19 MiB more at the peak"
+  std::string action;  // a clause; may be empty
 };
 
 struct ChangeSummary {
@@ -25,7 +26,8 @@ struct ChangeSummary {
   std::string state;               // "atPlateau"
   std::vector<ChangedPart> parts;  // the greatest first
 
-  // The headline, and a part for each line, indented. Empty without a headline.
+  // The headline, and a part for each line with what to do below it, indented. Empty without a
+  // headline.
   std::string text() const;
 };
 

@@ -177,10 +177,11 @@ void write_summary(JsonBuilder out, const ChangeSummary& summary) {
   object.text("state", summary.state);
   write_array(object.add("parts"), summary.parts,
               [](JsonBuilder part_out, const ChangedPart& part) {
-                ObjectWriter fields(part_out, 3);
+                ObjectWriter fields(part_out, 4);
                 fields.text("kind", part.kind);
                 fields.number("changeBytes", static_cast<double>(part.bytes));
                 fields.text("text", part.text);
+                fields.text("action", part.action);
               });
 }
 

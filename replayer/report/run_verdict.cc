@@ -173,6 +173,8 @@ Verdict judge_runs(const schema::TapeHeader& tape, const schema::ReportFigures& 
   const Compare compare = options.actions.empty() ? Compare::kYes : Compare::kNo;
   Verdict verdict = judge(beside_of(report), judged, compare);
   verdict.can_be_recorded = tape.origin.format.empty();
+  // The same for all runs.
+  if (!runs.empty()) verdict.end_live_bytes = runs.front().metrics.end.live.live_bytes;
   return verdict;
 }
 

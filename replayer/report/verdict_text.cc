@@ -13,9 +13,6 @@ namespace {
 using base::bytes_text;
 using base::grouped;
 
-// Behind bytes that would be given back: pins keep only the rest of the pages around them.
-constexpr const char* kWholePages = ": whole pages, also between blocks";
-
 // "6.61 MiB (76.0%)" of what is held.
 std::string part(const Verdict& verdict, uint64_t bytes) {
   return bytes_text(bytes) + " (" + share_text(bytes, verdict.held_bytes) + ")";
@@ -107,14 +104,33 @@ std::string purged_text(const Verdict& verdict, const Finding& finding) {
          " would then; as it is, " + bytes_text(finding.allocator_bytes);
 }
 
-std::string no_better_text(const Finding& finding) {
-  return "another allocator is not worth trying: " + base::name_list(finding.compared) +
-         " would save nothing that exceeds a twentieth and the error of the prediction";
+std::string no_better_text(const Verdict& verdict, const Finding& finding) {
+  const std::string others = base::name_list(finding.compared);
+  if (!finding.allocator) {
+    return "another allocator is not worth trying: " + others + " would hold about as much or more";
+  }
+  return "another allocator may help, or not: " + finding.allocator->label + " would hold " +
+         bytes_text(finding.allocator_bytes) + " " + at(verdict) + ", " +
+         bytes_text(finding.bytes) + " less, but that may be wrong by " +
+         bytes_text(finding.error_bytes) + " (compared: " + others + ")";
 }
 
-std::string nothing_text(const Finding& finding) {
-  const std::string nothing = "there is nothing to gain: no free part is large enough to matter";
-  return finding.compared.empty() ? nothing : nothing + "; " + no_better_text(finding);
+std::string nothing_text(const Verdict& verdict, const Finding& finding) {
+  const std::string nothing = "the allocator has no free part that is large enough to matter";
+  return finding.compared.empty() ? nothing : nothing + "; " + no_better_text(verdict, finding);
+}
+
+// Behind bytes that would be given back.
+std::string overlap_text(const Verdict& verdict) {
+  const auto holes = std::ranges::find(verdict.findings, FindingKind::kHoles, &Finding::kind);
+  return holes == verdict.findings.end() ? "" : ", part of the holes included";
+}
+
+// Most of what is live at the moment is so at the end: there is no need to be exact.
+std::string never_freed_text(const Verdict& verdict) {
+  const uint64_t live = verdict.live_bytes + verdict.untouched_bytes;
+  if (verdict.end_live_bytes / 9 < live / 10) return "";
+  return "; at the end " + bytes_text(verdict.end_live_bytes) + " is still live, never freed";
 }
 
 // ", 98.8% of it for new_session (app.c:12)"
@@ -141,9 +157,9 @@ std::string plain_evidence(const Verdict& verdict, const Finding& finding) {
     case FindingKind::kHoles:
       return bytes + " is free between live blocks" + pins_text(finding);
     case FindingKind::kTrim:
-      return "malloc_trim(0) would give back " + bytes + kWholePages;
+      return "malloc_trim(0) would give back " + bytes + overlap_text(verdict);
     case FindingKind::kPurge:
-      return "a purge would give back " + bytes + kWholePages;
+      return "a purge would give back " + bytes + overlap_text(verdict);
     case FindingKind::kAllocator:
       return better_text(verdict, finding);
     case FindingKind::kPurged:
@@ -158,11 +174,11 @@ std::string plain_evidence(const Verdict& verdict, const Finding& finding) {
       return bytes + " is from before the recording, and its blocks are not known";
     case FindingKind::kLive:
       return bytes + " is live" + live_site_text(finding) +
-             ": another allocator cannot hold less than that";
+             ": another allocator cannot hold less than that" + never_freed_text(verdict);
     case FindingKind::kNothing:
-      return nothing_text(finding);
+      return nothing_text(verdict, finding);
     case FindingKind::kNoBetter:
-      return no_better_text(finding);
+      return no_better_text(verdict, finding);
   }
   return "";
 }
@@ -182,6 +198,9 @@ std::string plain_action(const Verdict& verdict, const Finding& finding, const s
       return try_action(*finding.allocator);
     case FindingKind::kPurged:
       return try_action(*finding.allocator) + "; " + purge_action(finding.allocator->family);
+    case FindingKind::kNothing:
+    case FindingKind::kNoBetter:
+      return finding.allocator ? try_action(*finding.allocator) : "";
     case FindingKind::kSlack:
       return "request sizes that fit the allocator's classes; " +
              command({"heaptape", "stats", tape}) + " shows the sizes";
@@ -191,8 +210,6 @@ std::string plain_action(const Verdict& verdict, const Finding& finding, const s
       return "record from the program's start";
     case FindingKind::kCaches:
     case FindingKind::kMetadata:
-    case FindingKind::kNothing:
-    case FindingKind::kNoBetter:
       break;
   }
   return "";
@@ -217,13 +234,19 @@ std::string headline(const Verdict& verdict) {
   if (verdict.run.label.empty()) {
     return "No run with memory of its own reached the end of the tape.";
   }
-  std::string text = subject(verdict) + bytes_text(verdict.held_bytes) + " " + at(verdict) +
-                     " for " + bytes_text(verdict.live_bytes) + " live";
+  const bool is_beside = !verdict.findings.empty() &&
+                         verdict.findings.front().kind == FindingKind::kBesideMalloc &&
+                         verdict.findings.front().beside.is_most;
+  std::string text = is_beside ? "Most memory of the process is beside malloc. " : "";
+  text += subject(verdict) + bytes_text(verdict.held_bytes) + (is_beside ? " in malloc " : " ") +
+          at(verdict) + " for " + bytes_text(verdict.live_bytes) + " live";
   if (verdict.began_late) text += " since the recording began";
   if (verdict.untouched_bytes != 0 && verdict.role == RunRole::kRecorded) {
     text += " (" + bytes_text(verdict.untouched_bytes) + " more were never touched)";
   }
-  return text + (verdict.has_little_to_gain() ? ". There is little to gain." : ".");
+  return text + (verdict.has_little_to_gain()
+                     ? ". Most of it is in use: an allocator can change little."
+                     : ".");
 }
 
 std::string evidence(const Verdict& verdict, const Finding& finding) {

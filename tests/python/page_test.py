@@ -61,6 +61,15 @@ def plain(tmp_path):
     return page(tmp_path, section, lead="It is so.")
 
 
+def test_commands_between_backquotes_are_code(tmp_path):
+    section = Section("One", ["run `a <b>` & `c`", "a ` alone <i>"])
+    page(tmp_path, section, lead="try `x`")
+    text = (tmp_path / "page.html").read_text("utf-8")
+    assert '<p class="verdict">try <code>x</code></p>' in text
+    assert "<p>run <code>a &lt;b&gt;</code> &amp; <code>c</code></p>" in text
+    assert "<p>a ` alone &lt;i&gt;</p>" in text
+
+
 def test_hostile_text_makes_no_element(hostile, tmp_path):
     assert not {"img", "b"} & set(hostile.tags())
     assert not any(name.startswith("on") for _, attrs in hostile.elements for name in attrs)

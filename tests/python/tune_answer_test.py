@@ -78,6 +78,7 @@ def test_a_time_within_noise_has_no_figure():
     assert "; time of calls: no difference measured (±20%); " in answer(findings(noisy))["sentences"][0]
     time = {"change": 0.1, "least": 0.0, "most": 0.2, "noise": 0.2, "withinNoise": True}
     assert time_text([time]) == "no difference measured (±20%)"
+    assert time_text([time | {"noise": 1.01}]) == "too noisy to compare"
 
 
 def test_settings_that_save_less_than_the_error_are_no_answer():

@@ -85,7 +85,8 @@ def _gates(verdicts: Sequence[Verdict]) -> Section:
 def _comparisons(grid: Grid, sweep: dict[str, Any]) -> Iterator[Section]:
     """A table for each metric, with charts if the metric has ratios."""
     base = grid.labels.index(sweep["summary"]["baseline"])
-    for metric in sweep["summary"]["metrics"]:
+    # The metric of the page's first sentence comes first.
+    for metric in sorted(sweep["summary"]["metrics"], key=lambda one: one["metric"] != _MAIN):
         table = metric_table(metric, sweep, longest=200)
         text, figure = [line for line in [comparison_text(metric, sweep)] if line], None
         has_ratios = metric["metric"] in DECIDING and len(grid.candidates) > 1

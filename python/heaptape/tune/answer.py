@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .._native import figure_text, percent_text
-from ..texts import display_text, quantity_text
+from ..texts import display_text, noise_text, quantity_text
 from .candidates import on_library, times_of
 from .compare import Comparison
 from .confirm import Key, Time
@@ -116,7 +116,7 @@ def _time_part(found: Findings, key: Key) -> str:
             continue
         if all(time.overlaps(default) for time, default in times):
             noise = max(time.noise(default) for time, default in times)
-            texts[kind] = f"no difference measured (±{noise:.0%})"
+            texts[kind] = noise_text(noise)
         else:
             texts[kind] = f"{percent_text(_mean_ratio(times) - 1)}"
     if "time" not in texts:

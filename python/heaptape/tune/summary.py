@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .._native import figure_text, percent_text
-from ..texts import display_text, quantity_text, table_text
+from ..texts import display_text, noise_text, quantity_text, table_text
 from .measured import FIGURES
 from .replays import MEAN, MEMORY, OBJECTIVES, PEAK, PLATEAU, geometric_mean
 
@@ -150,7 +150,7 @@ def time_text(times: list[Any]) -> str:
     if not times:
         return ""
     if all(time["withinNoise"] for time in times):
-        return f"no difference measured (±{max(time['noise'] for time in times):.0%})"
+        return noise_text(max(time["noise"] for time in times))
     mean = mean_change([time["change"] for time in times])
     least, most = min(time["least"] for time in times), max(time["most"] for time in times)
     return f"{percent_text(mean)} ({percent_text(least)} to {percent_text(most)})"

@@ -124,7 +124,9 @@ void write_charts(JsonWriter& out, const std::vector<schema::RunTimeline>& runs)
 // As the terminal has them: the verdict with its reasons, the gates, and what changed.
 std::vector<std::string> part_texts(const ChangeSummary& summary) {
   std::vector<std::string> texts;
-  for (const ChangedPart& part : summary.parts) texts.push_back(part.text);
+  for (const ChangedPart& part : summary.parts) {
+    texts.push_back(part.text + (part.action.empty() ? "" : "; " + part.action));
+  }
   return texts;
 }
 

@@ -156,13 +156,13 @@ TEST(Verdict, SaysWhatTheAllocatorWouldGiveBack) {
   run.states[0].account.trimmable_bytes = 3 * kMiBs;
   const Verdict trimmed = judged(std::vector{run});
   EXPECT_EQ(evidence(trimmed, finding_of(trimmed, FindingKind::kTrim)),
-            "malloc_trim(0) would give back 3.00 MiB (60.0%): whole pages, also between blocks");
+            "malloc_trim(0) would give back 3.00 MiB (60.0%), part of the holes included");
   run.states[0].account.trimmable_bytes.reset();
   run.states[0].account.purgeable_bytes = 2 * kMiBs;
   run.allocator.family = "jemalloc";
   const Verdict purged = judged(std::vector{run});
   EXPECT_EQ(evidence(purged, finding_of(purged, FindingKind::kPurge)),
-            "a purge would give back 2.00 MiB (40.0%): whole pages, also between blocks");
+            "a purge would give back 2.00 MiB (40.0%), part of the holes included");
   EXPECT_NE(action(purged, finding_of(purged, FindingKind::kPurge), "").find("`MALLOC_CONF="),
             std::string::npos);
 }
@@ -195,12 +195,16 @@ TEST(Verdict, CallsAnAllocatorBetterBeyondTheErrorOnly) {
   EXPECT_EQ(kinds(none),
             (std::vector{FindingKind::kHoles, FindingKind::kNoBetter, FindingKind::kLive}));
   EXPECT_EQ(evidence(none, finding_of(none, FindingKind::kNoBetter)),
-            "another allocator is not worth trying: a, b would save nothing that exceeds a "
-            "twentieth and the error of the prediction");
+            "another allocator may help, or not: b would hold 80.0 MiB at the peak, 20.0 MiB less, "
+            "but that may be wrong by 20.0 MiB (compared: a, b)");
+  EXPECT_EQ(action(none, finding_of(none, FindingKind::kNoBetter), ""), "try b");
   runs[1].states[0].account.hole_bytes = 46 * kMiBs;  // 4 %, beyond an error of 3 %
   runs.pop_back();
   runs[1].states[0].error_bytes = 1;
-  EXPECT_EQ(kinds(judged(runs)), kinds(none)) << "too little to matter";
+  const Verdict little = judged(runs);
+  EXPECT_EQ(kinds(little), kinds(none)) << "too little to matter";
+  EXPECT_EQ(evidence(little, finding_of(little, FindingKind::kNoBetter)),
+            "another allocator is not worth trying: a would hold about as much or more");
 }
 
 TEST(Verdict, SaysWhatAnotherAllocatorCouldGiveBack) {
@@ -261,25 +265,47 @@ TEST(Verdict, SaysThatThereIsNothingToGain) {
                                        run_of("a", RunRole::kCandidate, 49 * kMiBs, 0)};
   const Verdict verdict = judged(runs);
   EXPECT_EQ(kinds(verdict), (std::vector{FindingKind::kLive, FindingKind::kNothing}));
-  EXPECT_TRUE(headline(verdict).ends_with(" There is little to gain."));
+  EXPECT_TRUE(
+      headline(verdict).ends_with(" Most of it is in use: an allocator can change little."));
   EXPECT_EQ(evidence(verdict, verdict.findings[1]),
-            "there is nothing to gain: no free part is large enough to matter; another allocator "
-            "is not worth trying: a would save nothing that exceeds a twentieth and the error of "
-            "the prediction");
+            "the allocator has no free part that is large enough to matter; another allocator is "
+            "not worth trying: a would hold about as much or more");
   const Verdict alone = judged(std::span(runs).first(1));
   EXPECT_EQ(evidence(alone, alone.findings[1]),
-            "there is nothing to gain: no free part is large enough to matter");
+            "the allocator has no free part that is large enough to matter");
 }
 
 TEST(Verdict, PromisesLittleFromSevenTenthsOn) {
   const auto said = [](uint64_t live, uint64_t holes) {
     return headline(judged(std::vector{run_of("glibc", RunRole::kFaithful, live, holes)}));
   };
-  EXPECT_TRUE(said(70 * kMiBs, 30 * kMiBs).ends_with("gain."));
+  EXPECT_TRUE(said(70 * kMiBs, 30 * kMiBs).ends_with("little."));
   EXPECT_TRUE(said(69 * kMiBs, 31 * kMiBs).ends_with("live."));
   const std::vector<JudgedRun> runs = {run_of("glibc", RunRole::kFaithful, 70 * kMiBs, 30 * kMiBs),
                                        run_of("a", RunRole::kCandidate, 70 * kMiBs, 0)};
   EXPECT_TRUE(headline(judged(runs)).ends_with("live.")) << "another allocator has none of these";
+}
+
+TEST(Verdict, SaysThatLiveBytesAreNeverFreed) {
+  Verdict verdict = judged(std::vector{run_of("glibc", RunRole::kFaithful, 50 * kMiBs, 0)});
+  const std::string live =
+      "50.0 MiB (100.0%) is live: another allocator cannot hold less than that";
+  EXPECT_EQ(evidence(verdict, verdict.findings[0]), live);
+  verdict.end_live_bytes = 45 * kMiBs;
+  EXPECT_EQ(evidence(verdict, verdict.findings[0]),
+            live + "; at the end 45.0 MiB is still live, never freed");
+  verdict.end_live_bytes -= 1024;
+  EXPECT_EQ(evidence(verdict, verdict.findings[0]), live);
+}
+
+TEST(Verdict, PromisesNoPurgeOfLessThanAFifth) {
+  std::vector<JudgedRun> runs = {run_of("glibc", RunRole::kFaithful, 80 * kMiBs, 20 * kMiBs),
+                                 run_of("a", RunRole::kCandidate, 80 * kMiBs, 20 * kMiBs)};
+  runs[1].states[0].account.purgeable_bytes = 20 * kMiBs;
+  EXPECT_EQ(finding_of(judged(runs), FindingKind::kPurged).bytes, 20 * kMiBs);
+  runs[1].states[0].account.purgeable_bytes -= 1;
+  EXPECT_EQ(finding_of(judged(runs), FindingKind::kNoBetter).compared,
+            std::vector<std::string>{"a"});
 }
 
 TEST(Verdict, TellsLiveBytesThatWereNeverTouched) {
@@ -324,11 +350,14 @@ TEST(Verdict, SaysFirstWhatIsBesideMalloc) {
   BesideMalloc beside{
       .bytes = 1, .text = "much is beside malloc", .remedies = {"do this", "do that"}};
   const Verdict some = judge(beside, runs, Compare::kYes);
-  EXPECT_EQ(kinds(some), (std::vector{FindingKind::kBesideMalloc, FindingKind::kHoles,
+  EXPECT_EQ(kinds(some), (std::vector{FindingKind::kHoles, FindingKind::kBesideMalloc,
                                       FindingKind::kAllocator}));
-  EXPECT_EQ(evidence(some, some.findings[0]), "much is beside malloc");
-  EXPECT_EQ(action(some, some.findings[0], ""), "do this; do that");
+  EXPECT_EQ(evidence(some, some.findings[1]), "much is beside malloc");
+  EXPECT_EQ(action(some, some.findings[1], ""), "do this; do that");
+  EXPECT_TRUE(headline(some).starts_with("Your run keeps "));
   beside.is_most = true;
+  EXPECT_TRUE(headline(judge(beside, runs, Compare::kYes))
+                  .starts_with("Most memory of the process is beside malloc. Your run keeps "));
   EXPECT_EQ(kinds(judge(beside, runs, Compare::kYes)),
             (std::vector{FindingKind::kBesideMalloc, FindingKind::kHoles}))
       << "which allocator serves malloc matters little";

@@ -169,9 +169,8 @@ TEST_F(ChangeSummaryTest, NamesTheFunctionThatPinsTheHoles) {
             "plateau, all other sites 46.0 MiB more");
   const auto diff =
       diff_reports(base_, now_, {*parse_gate("atPlateau.account.holeBytes > +5%")}, "");
-  ASSERT_GE(reasons_text(*diff).size(), 2u);
+  ASSERT_EQ(reasons_text(*diff).size(), 1u) << "the sizes say less";
   EXPECT_TRUE(reasons_text(*diff)[0].starts_with("open_session (a.c:9) pins 54.0 MiB more"));
-  EXPECT_TRUE(reasons_text(*diff)[1].starts_with("glibc: resident bytes in holes"));
   // Its functions may pin less.
   std::swap(base_.stacks, now_.stacks);
   EXPECT_NE(summary().parts.at(0).text.find("beside blocks of 64 B"), std::string::npos);
@@ -193,6 +192,9 @@ TEST_F(ChangeSummaryTest, SumsMemoryBesideMallocAndNamesTheOwnerThatChangedMost)
   EXPECT_EQ(summary().text(),
             "glibc keeps 10.0 MiB at the peak, as much as in the base.\n"
             "  +37.0 MiB beside malloc: libarrow has 40.0 MiB more\n");
+  after[after.size() - 2].value = 10 * kMiB + (kMiB - 1);
+  after.back().value = 10 * kMiB;
+  EXPECT_TRUE(summary().parts.empty()) << "samples vary";
 }
 
 TEST_F(ChangeSummaryTest, IsAboutTheRunOfTheVerdict) {
@@ -239,8 +241,10 @@ TEST_F(ChangeSummaryTest, IsInEveryFormat) {
   const ReportDiff diff = *diff_reports(base_, now_, {*parse_gate("end.liveBytes > +5%")}, "");
   const std::string headline =
       "glibc keeps 20.0 MiB at the end, 10.0 MiB (+100%) more than in the base.";
-  EXPECT_TRUE(to_text(diff).starts_with(headline + "\n  +10.0 MiB live\n\nbase  "));
-  EXPECT_NE(to_markdown(diff).find("compared**\n\n" + headline + "\n\n- +10.0 MiB live\n"),
+  EXPECT_TRUE(to_text(diff).starts_with(
+      headline + "\n  +10.0 MiB live\n    keep less of it, or free it sooner\n\nbase  "));
+  EXPECT_NE(to_markdown(diff).find("compared**\n\n" + headline +
+                                   "\n\n- +10.0 MiB live; keep less of it, or free it sooner\n"),
             std::string::npos)
       << to_markdown(diff);
   EXPECT_NE(to_json(diff)->find("\"kind\": \"live\", \"changeBytes\": 10485760,"),
