@@ -47,8 +47,10 @@ class Pictures(Saved):
             line = lines[round(SCALE * (TITLE + box.rect["y"] - rows.rect["y"] + 3))]  # above its text
             left = MARGIN + box.rect["x"] - rows.rect["x"]
             right = left + rows.rect["width"] * value / 407
-            near = lambda x: max(abs(a - b) for a, b in zip(line[round(SCALE * x)], self.colour(box))) <= 2
-            self.assertEqual([near(left - 1), near(left + 2), near((left + right) / 2), near(right - 2), near(right)], [False, True, True, True, False], name)
+            places = (left - 1, left + 2, (left + right) / 2, right - 2, right)
+            colour = self.colour(box)
+            near = [max(abs(a - b) for a, b in zip(line[round(SCALE * x)], colour)) <= 2 for x in places]
+            self.assertEqual(near, [False, True, True, True, False], name)
 
     def test_of_a_flame_graph_has_all_of_a_deep_one(self):
         self.show("stacks")
