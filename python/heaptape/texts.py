@@ -36,7 +36,7 @@ def join_names(names: Sequence[str], most: int = 5) -> str:
 
 
 def noise_text(noise: float) -> str:
-    """For times that do not differ by more than `noise`, a share of the shorter."""
+    """For times that do not differ by more than `noise`, a share of the default's."""
     return "too noisy to compare" if noise > 1 else f"no difference measured (±{noise:.0%})"
 
 

@@ -225,7 +225,8 @@ class Judge {
 
 bool Verdict::has_little_to_gain() const {
   return held_bytes != 0 && live_bytes / 7 >= held_bytes / 10 &&
-         !has(*this, FindingKind::kAllocator) && !has(*this, FindingKind::kPurged);
+         std::ranges::none_of(findings,
+                              [](const Finding& one) { return one.allocator.has_value(); });
 }
 
 Verdict judge(const BesideMalloc& beside, std::span<const JudgedRun> runs, Compare compare) {

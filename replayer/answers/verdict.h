@@ -97,7 +97,7 @@ struct Verdict {
   bool can_be_recorded = false;  // the tape is of a program, not imported
   std::vector<Finding> findings = {};
 
-  // At least seven tenths are live, and no other allocator would hold less.
+  // At least seven tenths are live, and no other allocator would or may hold less.
   bool has_little_to_gain() const;
 };
 

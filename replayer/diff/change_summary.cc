@@ -13,8 +13,6 @@ namespace {
 
 constexpr uint64_t kLeastBytes = uint64_t{64} << 10;
 constexpr uint64_t kLeastPart = 100;  // a hundredth
-// Samples of a process are not taken at the moment itself.
-constexpr uint64_t kLeastBesideBytes = 1 << 20;
 // The first of those that changed equally.
 constexpr const char* kStates[] = {"atPlateau", "atExit", "atPeak", "end"};
 
@@ -33,12 +31,20 @@ constexpr Part kParts[] = {
     {"unseen", "account.late.unseenBytes", "from before the recording"},
 };
 
-int64_t signed_bytes(const std::optional<schema::MetricValue>& value) {
-  return value ? static_cast<int64_t>(schema::number_of(*value)) : 0;
+// Sums of hostile figures fit as well.
+int64_t bounded(long double number) {
+  constexpr long double kMost = uint64_t{1} << 53;
+  return static_cast<int64_t>(std::clamp(number, -kMost, kMost));
 }
 
+int64_t signed_bytes(const std::optional<schema::MetricValue>& value) {
+  return value ? bounded(schema::number_of(*value)) : 0;
+}
+
+// 0 for what equal replays may differ by.
 int64_t change_of_bytes(const RunDiff& run, const std::string& metric) {
-  return static_cast<int64_t>(run.change_of(metric));
+  const MetricRow* const row = run.find(metric);
+  return row == nullptr || row->is_noise() ? 0 : bounded(run.change_of(metric));
 }
 
 uint64_t size_of(int64_t change) {
@@ -139,19 +145,21 @@ std::string action_on(const std::string& kind) {
 
 std::string headline_of(const RunDiff& run, const std::string& state, const MetricRow& row) {
   const std::string moment = moment_of_state(state);
-  const std::string base_name = run.base_label == run.label ? "in the base" : run.base_label;
-  const int64_t change = change_of_bytes(run, row.name);
+  const bool has_base = run.base_label != run.label;
+  const std::string base_name = has_base ? run.base_label : "in the base";
+  const int64_t change = signed_bytes(row.now) - signed_bytes(row.base);
   const auto now = static_cast<uint64_t>(signed_bytes(row.now));
   const auto before = static_cast<uint64_t>(signed_bytes(row.base));
   const std::string text = run.label + " keeps " + base::bytes_text(now) + " at the " + moment;
   if (change == 0) return text + ", as much as " + base_name + ".";
   if (row.is_noise()) {
-    return text + ", no more than equal replays may differ from " + base_name + " (" +
-           base::bytes_text(before) + ").";
+    return text + "; " + base_name + " " + base::bytes_text(before) +
+           ": equal replays may differ as much.";
   }
   const auto share = percent_change(*row.base, *row.now);
   const std::string percent =
-      share ? base::format_text(std::fabs(*share) < 1 ? "%+.1f%%" : "%+.0f%%", *share) : "from 0";
+      share ? base::format_text(std::fabs(*share) < 1 ? "%.1f%%" : "%.0f%%", std::fabs(*share))
+            : "from 0";
   return text + ", " + base::bytes_text(size_of(change)) + " (" + percent + ") " +
          (change > 0 ? "more" : "less") + " than " + base_name + ".";
 }
@@ -169,8 +177,8 @@ std::string ChangeSummary::text() const {
 }
 
 ChangeSummary summarize(std::span<const RunDiff> runs, const std::string& preferred,
-                        std::span<const SiteChanges> sites,
-                        std::span<const CohortChanges> cohorts) {
+                        std::span<const SiteChanges> sites, std::span<const CohortChanges> cohorts,
+                        const std::vector<std::string>& sampled) {
   const RunDiff* const run = chosen_run(runs, preferred);
   if (run == nullptr) return {};
   const std::string state = chosen_state(*run);
@@ -197,7 +205,8 @@ ChangeSummary summarize(std::span<const RunDiff> runs, const std::string& prefer
   }
   int64_t beside = 0;
   const std::string owner = beside_text(*run, state, beside);
-  if (size_of(beside) >= kLeastBesideBytes) add("besideMalloc", beside, "beside malloc", owner);
+  const bool is_sampled = std::ranges::find(sampled, state) != sampled.end();
+  if (is_sampled) add("besideMalloc", beside, "beside malloc", owner);
   std::ranges::stable_sort(summary.parts, std::greater(),
                            [](const ChangedPart& part) { return size_of(part.bytes); });
   return summary;

@@ -32,8 +32,10 @@ struct ChangeSummary {
 };
 
 // About the run labeled `preferred`, or the first that has resident bytes, at the moment at which
-// these changed most. Parts with less than a hundredth of them or 64 KiB are left out.
+// these changed most. Parts with less than a hundredth of them or 64 KiB are left out. `sampled`:
+// the states of which both processes were sampled nearby.
 ChangeSummary summarize(std::span<const RunDiff> runs, const std::string& preferred,
-                        std::span<const SiteChanges> sites, std::span<const CohortChanges> cohorts);
+                        std::span<const SiteChanges> sites, std::span<const CohortChanges> cohorts,
+                        const std::vector<std::string>& sampled);
 
 }  // namespace heaptape::replayer

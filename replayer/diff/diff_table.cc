@@ -180,7 +180,7 @@ std::vector<std::string> reasons_text(const ReportDiff& diff, const GateOutcome&
   // Functions first, and first those that pin the holes that the gate is about.
   const CohortChanges* const pins = pins_of(diff, gate);
   const std::string pinning = pins != nullptr && pins->sites ? culprit_text(*pins->sites) : "";
-  reasons.push_back(pinning);
+  if (!pinning.empty()) reasons.push_back(gate.run + ": " + pinning);
   if (site != diff.sites.end()) reasons.push_back(culprit_text(*site));
   if (blocks != diff.cohorts.end()) reasons.push_back(blocks_text(*blocks));
   if (pins != nullptr && pinning.empty() && pins_text(*pins) != "") {

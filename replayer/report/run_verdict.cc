@@ -173,8 +173,13 @@ Verdict judge_runs(const schema::TapeHeader& tape, const schema::ReportFigures& 
   const Compare compare = options.actions.empty() ? Compare::kYes : Compare::kNo;
   Verdict verdict = judge(beside_of(report), judged, compare);
   verdict.can_be_recorded = tape.origin.format.empty();
-  // The same for all runs.
-  if (!runs.empty()) verdict.end_live_bytes = runs.front().metrics.end.live.live_bytes;
+  // The same for all runs that reached the end of the tape.
+  const auto whole = std::ranges::find_if(runs, [](const RunResult& run) {
+    return !run.failure && run.metrics.accounting.refused == 0;
+  });
+  if (whole != runs.end() && options.until >= report.tape_events) {
+    verdict.end_live_bytes = whole->metrics.end.live.live_bytes;
+  }
   return verdict;
 }
 

@@ -109,10 +109,10 @@ std::string no_better_text(const Verdict& verdict, const Finding& finding) {
   if (!finding.allocator) {
     return "another allocator is not worth trying: " + others + " would hold about as much or more";
   }
-  return "another allocator may help, or not: " + finding.allocator->label + " would hold " +
-         bytes_text(finding.allocator_bytes) + " " + at(verdict) + ", " +
-         bytes_text(finding.bytes) + " less, but that may be wrong by " +
-         bytes_text(finding.error_bytes) + " (compared: " + others + ")";
+  return "another allocator may help: of " + others + ", " + finding.allocator->label +
+         " would hold least, " + bytes_text(finding.allocator_bytes) + " " + at(verdict) + ", " +
+         bytes_text(finding.bytes) + " less, but the prediction may be wrong by " +
+         bytes_text(finding.error_bytes);
 }
 
 std::string nothing_text(const Verdict& verdict, const Finding& finding) {

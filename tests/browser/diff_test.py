@@ -243,7 +243,7 @@ class Changes(UsualFlameGraph, Pages):
         self.text = self.of_holes
         self.compare_tables("blocks", len(headings))
         reasons = [item.text for item in self.driver.find_elements(By.CSS_SELECTOR, "#reasons li")]
-        self.assertIn("read (app.cc:40) pins 19.5 KiB more at the end", reasons)
+        self.assertIn("model:ptmalloc: read (app.cc:40) pins 19.5 KiB more at the end", reasons)
 
     def compare_tables(self, part, count):
         tables = self.run_script("""[...document.querySelectorAll(`#${arguments[0]} table`)].map((table) =>

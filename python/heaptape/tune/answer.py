@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ from .compare import Comparison
 from .confirm import Key, Time
 from .findings import Findings
 from .front import FASTEST, SMALLEST, Tried
-from .replays import MEAN, PEAK, PLATEAU, RESIDENT, geometric_mean
+from .replays import MEAN, PEAK, PLATEAU, RESIDENT_AT, geometric_mean
 
 SETTINGS, ALLOCATOR, TRIM, NOTHING = "settings", "allocator", "trim", "nothing"
 
@@ -63,7 +64,7 @@ def _settings(found: Findings) -> str:
         text = f"{line} takes {name} from {base} to {value} ({change})"
     else:
         text = f"{line} takes {name} down by {change.lstrip('-')} on {len(pairs)} tapes"
-    return f"{text}{_held_out(found, point)}{_time_part(found, point.setting)}; {_how(found)}"
+    return f"{text}{_time_part(found, point.setting)}; {_how(found)}{_held_out(found, point)}"
 
 
 def _values(found: Findings, point: Tried) -> Iterator[tuple[float, float]]:
@@ -105,7 +106,7 @@ def _held_out(found: Findings, point: Tried) -> str:
     if not ratios:
         return ""
     tapes = quantity_text(len(ratios), "tape")
-    return f", and by {percent_text(geometric_mean(ratios) - 1)} on {tapes} held out"
+    return f"; predicted on {tapes} held out: {percent_text(geometric_mean(ratios) - 1)}"
 
 
 def _time_part(found: Findings, key: Key) -> str:
@@ -144,7 +145,8 @@ def _nothing(found: Findings) -> str:
     allowed = "" if found.max_slowdown is None else " that is fast enough"
     return (
         f"settings of {found.space.allocator} have nothing to gain: of {tried} tried, none{allowed} takes "
-        f"{name} down by more than the prediction may be wrong ({error}); {_how(found)}"
+        f"{name} down by {figure_text(_NOTED_BYTES, 'bytes')} and more than the prediction may be wrong "
+        f"({error}); {_how(found)}"
     )
 
 
@@ -204,7 +206,7 @@ def _holds_less(
 
 def _best_held(found: Findings, tape: str, comparison: Comparison) -> int | None:
     """The least that a setting holds at the moment of the verdict, on the library."""
-    name = RESIDENT if comparison.moment == "peak" else PLATEAU
+    name = RESIDENT_AT[comparison.moment]
     held = []
     for key in (_default(found), *(each.setting for each in found.candidates)):
         run = on_library(found, tape, key)
@@ -219,7 +221,7 @@ def _trims(found: Findings) -> Iterator[str]:
         for kind in ("trim", "purge"):
             finding = comparison.finding(kind)
             if finding is not None:
-                action = str(finding["action"]).replace("TAPE", tape)
+                action = str(finding["action"]).replace("TAPE", shlex.quote(tape))
                 yield (
                     f"{_tape_name(found, tape)}at the {comparison.moment}, {finding['evidence']}; "
                     f"{action}"
@@ -240,7 +242,7 @@ def _warnings(found: Findings) -> Iterator[str]:
         if share is not None and share < _SMALL_SHARE:
             yield (
                 f"{_tape_name(found, tape)}calls of malloc are about {share:.1%} of the run's time: "
-                "a change of theirs hardly changes it"
+                "faster calls would hardly shorten it"
             )
 
 

@@ -54,9 +54,10 @@ def write_chart(path: str, result: Mapping[str, Any]) -> None:
 
 
 def _lead(answer: Mapping[str, Any]) -> str:
-    """A sentence. Names of allocators keep their small letters."""
+    """A sentence. Names of allocators, settings and tapes keep their small letters."""
     first: str = answer["sentences"][0]
-    return f"{first if answer['kind'] == 'allocator' else first[0].upper() + first[1:]}."
+    begins_with_words = first.startswith(("at the ", "settings of "))
+    return f"{first[0].upper() + first[1:] if begins_with_words else first}."
 
 
 def _searched_on(result: Mapping[str, Any]) -> str:

@@ -13,9 +13,17 @@ from typing import Any
 from ..run_figures import figures
 from ..tool import list_allocators, replay
 from .knobs import Space
-from .replays import PEAK, PLATEAU, RESIDENT, Figures, counts, failure_of, memory_values
+from .replays import (
+    PEAK,
+    PLATEAU,
+    RESIDENT,
+    RESIDENT_AT,
+    Figures,
+    counts,
+    failure_of,
+    memory_values,
+)
 
-_AT = {"peak": "atPeak", "plateau": "atPlateau", "exit": "atExit"}
 _FAITHFUL_SHARE = 0.99  # of blocks where they were
 
 
@@ -50,12 +58,13 @@ class Comparison:
         """
         run = self.runs.get(label, {})
         purged = (run.get("counters.jemallocPurgedPages") or 0) * 4096
-        returned = run.get(f"{_AT[self.moment]}.account.returnedBytes") or 0
+        state = RESIDENT_AT[self.moment].removesuffix(".residentBytes")
+        returned = run.get(f"{state}.account.returnedBytes") or 0
         return self.error_share * resident + min(purged, returned) / 4
 
     def held_bytes(self, run: Mapping[str, Any]) -> int | None:
         """Resident at the moment of the verdict."""
-        value = run.get(f"{_AT[self.moment]}.residentBytes")
+        value = run.get(RESIDENT_AT[self.moment])
         return None if value is None else int(value)
 
 

@@ -14,6 +14,7 @@ from .._native import Error
 from .knobs import Setting, Space
 from .replays import (
     RESIDENT,
+    RESIDENT_AT,
     Figures,
     Replays,
     counts,
@@ -38,7 +39,7 @@ class Time:
         return self.least <= other.most and other.least <= self.most
 
     def noise(self, other: Time) -> float:
-        """How far a repeat of either is from the median of the other, at most: 0.2 is 20 %."""
+        """How far a repeat of either is from the other's median, at most: 0.2 is 20 % of that."""
         ends = (self.least / other.median, self.most / other.median)
         own = (other.least / other.median, other.most / other.median)
         return max(abs(end - 1) for end in (*ends, *own))
@@ -64,7 +65,8 @@ def time_json(time: Time, default: Time) -> dict[str, Any]:
 class OnLibrary:
     """A setting, or another allocator, on one tape."""
 
-    values: dict[str, float]  # as memory_values(); RESIDENT; counts(). Another allocator has no PEAK
+    # As memory_values(); RESIDENT; RESIDENT_AT; counts(). Another allocator has no PEAK.
+    values: dict[str, float]
     time: Time | None = None  # threads in the order of the tape
     time_free: Time | None = None  # threads at the same time, on tapes of several
 
@@ -100,6 +102,8 @@ def measure_times(
             continue
         assert not isinstance(run, str)
         median = float(run.get("time.nsPerEvent") or 0)
+        if not median:
+            continue  # a tape without calls
         least = float(run.get("time.nsPerEventMin") or median)
         found[key] = Time(median, least, float(run.get("time.nsPerEventMax") or median))
     return found
@@ -120,6 +124,6 @@ def change(values: dict[str, float], base: dict[str, float]) -> dict[str, float]
 
 
 def _values(run: Figures, peak: str) -> dict[str, float]:
-    resident = run.get(RESIDENT)
-    values = {**memory_values(run, peak), **counts(run)}
-    return values if resident is None else {**values, RESIDENT: float(resident)}
+    resident = {name: run.get(name) for name in (RESIDENT, *RESIDENT_AT.values())}
+    known = {name: float(value) for name, value in resident.items() if value is not None}
+    return {**memory_values(run, peak), **counts(run), **known}

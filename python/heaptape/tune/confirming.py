@@ -66,7 +66,7 @@ def confirm(
         **{key: OnLibrary(value) for key, value in values.items()},
         **other_found,
     }
-    taken = (clock.seconds() - begin) * (1 + len(others) / len(done))
+    taken = (clock.seconds() - begin) * (1 + len({label for _, label in others}) / len(done))
     rounds = _rounds(taken, 1 + bool(several), repeats, clock)
     if rounds:
         specs: dict[Key, str] = {key: space.spec(key, 0, "library") for key in done}

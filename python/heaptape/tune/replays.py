@@ -20,6 +20,10 @@ PEAK, MEAN, PLATEAU, WORK = "peak", "mean", "plateau", "work"
 OBJECTIVES = (PEAK, MEAN, PLATEAU, WORK)
 MEMORY = (PEAK, MEAN, PLATEAU)
 RESIDENT = "peak.residentBytes"
+# Resident bytes at the moments of verdicts.
+RESIDENT_AT = {
+    moment: f"at{moment.capitalize()}.residentBytes" for moment in ("peak", "plateau", "exit")
+}
 FAULTS, CALLS = "counters.pageFaults", "counters.memoryCalls"
 
 RISEN = "risen pages"

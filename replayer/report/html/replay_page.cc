@@ -163,7 +163,7 @@ std::string static_content(const schema::TapeReader& tape, const BuiltReport& re
   std::vector<std::string> findings;
   for (const Finding& finding : verdict.findings) {
     const std::string todo = action(verdict, finding, kSomeTape);
-    findings.push_back(evidence(verdict, finding) + (todo.empty() ? "" : " " + todo));
+    findings.push_back(evidence(verdict, finding) + (todo.empty() ? "" : "; " + todo));
   }
   return html_element("h1", tape.path()) + html_element("p class=\"verdict\"", headline(verdict)) +
          html_list(findings) +

@@ -35,7 +35,7 @@
 
   function verdictText(data) {
     if (data.kind === "explain") return [data.verdict, data.where].filter(Boolean).join("\n") + "\n";
-    if (data.kind === "diff") return [data.verdict, ...data.reasons].join("\n") + "\n";
+    if (data.kind === "diff") return [data.verdict, data.headline, ...data.parts, ...data.reasons].filter(Boolean).join("\n") + "\n";
     const {headline, findings} = data.verdict;
     const lines = findings.flatMap(({evidence, action}, i) => [(i + 1) + ". " + evidence, action && "   " + action]);
     return [headline, ...lines, data.where].filter(Boolean).join("\n") + "\n";

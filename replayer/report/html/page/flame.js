@@ -207,7 +207,7 @@
     }
     key(event) {
       const index = event.target.dataset.node;
-      if (index === undefined) return;
+      if (index === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
       const node = this.shown.nodes[index];
       if (event.key.startsWith("Arrow")) {
         event.preventDefault();
@@ -285,6 +285,7 @@
       keep("value", () => this.metric, (text) => { if (this.tree.metrics.includes(text)) this.chooseAnd(text); });
       keep("function", () => String(this.picked), (text) => {
         this.picked = this.tree.nodes.some((node) => String(node.frame) === text) ? Number(text) : 0;
+        if (this.view === "callers") this.show("callers");
       });
       keep("view", () => this.view, (text) => { if (VIEWS.some(([view]) => view === text)) this.show(text); });
       keep("top", () => String(this.top.index), (text) => {
@@ -293,7 +294,8 @@
         this.top = node;
         this.draw();
       });
-      const isQuick = (text) => ((text) => !/\)[*+{]/.test(text) && text.split(/[*+{]/).length <= 4)(text.replace(/\\./g, ""));
+      // One repetition, of no group and no choice.
+      const isQuick = (text) => ((text) => !/[?{}()|]/.test(text) && text.split(/[*+]/).length <= 2)(text.replace(/\\./g, ""));
       keep("find", () => this.field.value, (text) => { if (isQuick(text)) this.searchFor(text); });
       if (this.sites) this.sites.keepState();
     }

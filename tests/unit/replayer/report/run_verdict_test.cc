@@ -419,6 +419,24 @@ TEST_F(PredictionError, ComparesNoModelsBesideTwoRealAllocators) {
             (Names{"jemalloc", "tcmalloc", "model:slabs"}));
 }
 
+// With --to nobody knows what is freed later; a run that failed did not come so far.
+TEST_F(PredictionError, KnowsTheEndOfWholeReplaysAlone) {
+  runs_[0].metrics.end.live.live_bytes = 5;
+  runs_[1].metrics.end.live.live_bytes = 7;
+  const auto at_end = [this](uint64_t until) {
+    ReplayOptions options{.specs = {}, .moments = {runs_[0].metrics.moments.front().moment}};
+    options.until = until;
+    schema::ReportFigures report;
+    report.tape_events = 10;
+    return judge_runs(header_, report, runs_, options).end_live_bytes;
+  };
+  EXPECT_EQ(at_end(UINT64_MAX), 5u);
+  EXPECT_EQ(at_end(10), 5u);
+  EXPECT_EQ(at_end(9), 0u);
+  runs_[0].metrics.accounting.refused = 1;
+  EXPECT_EQ(at_end(10), 7u);
+}
+
 TEST_F(PredictionError, IsOfATapeThatCanOrCannotBeRecordedAgain) {
   EXPECT_TRUE(verdict(1).can_be_recorded);
   header_.origin.format = "malloclab";
