@@ -22,6 +22,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 
 #include "base/address/pages.h"
 #include "recorder/ring/allocator_facts.h"
