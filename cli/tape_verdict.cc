@@ -1,6 +1,5 @@
 #include "cli/tape_verdict.h"
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -45,15 +44,13 @@ Status check_options(const ExplainCommandOptions& options) {
 Status name_live(schema::TapeReader& tape, const replayer::Sites& sites, Console& console,
                  replayer::Verdict& verdict) {
   const auto stacks = static_cast<schema::FrameNumber>(sites.by_stack().size());
-  replayer::StackProfile profile(stacks, sites.by_stack(),
-                                 replayer::SampleWeight(tape.header().stacks));
+  replayer::StackProfile profile(stacks, {}, replayer::SampleWeight(tape.header().stacks));
   Progress progress(console, "counting");
   HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
   HEAPTAPE_RETURN_IF_ERROR(replayer::count_stacks(
       tape, profile, [&progress](double share) { progress.show(share); }, 1, verdict.at));
   HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
-  replayer::name_live(replayer::site_table(profile, sites, replayer::StackValue::kEnd), sites,
-                      verdict);
+  replayer::name_live(profile, sites, verdict);
   return {};
 }
 
@@ -101,8 +98,7 @@ Status name_sites(schema::TapeReader& tape, const replayer::RankedSites* ranked,
                   const replayer::SiteFilters& filters, const replayer::SymbolOptions& symbols,
                   Console& console, replayer::Verdict& verdict) {
   std::vector<uint64_t> calls = replayer::calls_of(verdict);
-  const bool tells_live = std::ranges::find(verdict.findings, replayer::FindingKind::kLive,
-                                            &replayer::Finding::kind) != verdict.findings.end();
+  const bool tells_live = verdict.has(replayer::FindingKind::kLive);
   if (calls.empty() && !tells_live) return {};
   const replayer::Sites* sites = ranked == nullptr ? nullptr : &ranked->sites;
   std::optional<TapeStacks> stacks;

@@ -46,10 +46,6 @@ uint64_t weight(const Finding& finding) {
   return finding.kind == FindingKind::kHoles ? 2 * finding.bytes : finding.bytes;
 }
 
-bool has(const Verdict& verdict, FindingKind kind) {
-  return std::ranges::find(verdict.findings, kind, &Finding::kind) != verdict.findings.end();
-}
-
 const JudgedState* state_at(const JudgedRun& run, const std::string& moment) {
   const auto found = std::ranges::find(run.states, moment, &JudgedState::moment);
   return found == run.states.end() ? nullptr : &*found;
@@ -99,7 +95,7 @@ class Judge {
     const bool gains = !findings.empty();
     std::ranges::stable_sort(findings, std::greater<>(), weight);
     const bool is_better =
-        has(verdict_, FindingKind::kAllocator) || has(verdict_, FindingKind::kPurged);
+        verdict_.has(FindingKind::kAllocator) || verdict_.has(FindingKind::kPurged);
     if (!gains || (!others_.empty() && !is_better)) {
       Finding none = unsure_.value_or(Finding());
       none.kind = gains ? FindingKind::kNoBetter : FindingKind::kNothing;
@@ -127,7 +123,7 @@ class Judge {
   void look_at_holes() {
     const uint64_t holes = state_.account.hole_bytes;
     note(FindingKind::kHoles, holes);
-    if (!has(verdict_, FindingKind::kHoles) || !state_.pins) return;
+    if (!verdict_.has(FindingKind::kHoles) || !state_.pins) return;
     constexpr uint64_t kNamedShare = 5;  // smaller groups explain little
     if (state_.pins->resident_hole_bytes < holes / kNamedShare) return;
     verdict_.findings.back().pins = state_.pins;
@@ -222,6 +218,10 @@ class Judge {
 };
 
 }  // namespace
+
+bool Verdict::has(FindingKind kind) const {
+  return std::ranges::find(findings, kind, &Finding::kind) != findings.end();
+}
 
 bool Verdict::has_little_to_gain() const {
   return held_bytes != 0 && live_bytes / 7 >= held_bytes / 10 &&

@@ -93,10 +93,12 @@ struct Verdict {
   uint64_t live_bytes = 0;       // of these: requested, and touched as far as known
   uint64_t untouched_bytes = 0;  // live, not resident
   uint64_t end_live_bytes = 0;   // live at the end of the tape; 0 if not known
+  double error_share = 0;        // of resident bytes, that predictions may be wrong by at least
   bool began_late = false;       // blocks from before the recording are not counted as live
   bool can_be_recorded = false;  // the tape is of a program, not imported
   std::vector<Finding> findings = {};
 
+  bool has(FindingKind kind) const;
   // At least seven tenths are live, and no other allocator would or may hold less.
   bool has_little_to_gain() const;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <optional>
 
 #include "base/number_text.h"
@@ -176,10 +177,14 @@ std::string ChangeSummary::text() const {
   return lines;
 }
 
-ChangeSummary summarize(std::span<const RunDiff> runs, const std::string& preferred,
-                        std::span<const SiteChanges> sites, std::span<const CohortChanges> cohorts,
-                        const std::vector<std::string>& sampled) {
-  const RunDiff* const run = chosen_run(runs, preferred);
+std::string ChangedPart::line() const {
+  return action.empty() ? text : text + "; " + action;
+}
+
+ChangeSummary summarize(const schema::ReportFigures& base, const schema::ReportFigures& now,
+                        std::span<const RunDiff> runs, std::span<const SiteChanges> sites,
+                        std::span<const CohortChanges> cohorts) {
+  const RunDiff* const run = chosen_run(runs, now.verdict_run);
   if (run == nullptr) return {};
   const std::string state = chosen_state(*run);
   const MetricRow& held = *resident(*run, state);
@@ -205,8 +210,10 @@ ChangeSummary summarize(std::span<const RunDiff> runs, const std::string& prefer
   }
   int64_t beside = 0;
   const std::string owner = beside_text(*run, state, beside);
-  const bool is_sampled = std::ranges::find(sampled, state) != sampled.end();
-  if (is_sampled) add("besideMalloc", beside, "beside malloc", owner);
+  const std::string moment = moment_of_state(state);
+  if (base.process_near(moment) != nullptr && now.process_near(moment) != nullptr) {
+    add("besideMalloc", beside, "beside malloc", owner);
+  }
   std::ranges::stable_sort(summary.parts, std::greater(),
                            [](const ChangedPart& part) { return size_of(part.bytes); });
   return summary;

@@ -18,6 +18,9 @@ struct ChangedPart {
   int64_t bytes = 0;
   std::string text;    // "+1.20 MiB live: remember (cache.c:22) has 1.19 MiB more at the peak"
   std::string action;  // a clause; may be empty
+
+  // Both in one line.
+  std::string line() const;
 };
 
 struct ChangeSummary {
@@ -31,11 +34,11 @@ struct ChangeSummary {
   std::string text() const;
 };
 
-// About the run labeled `preferred`, or the first that has resident bytes, at the moment at which
-// these changed most. Parts with less than a hundredth of them or 64 KiB are left out. `sampled`:
-// the states of which both processes were sampled nearby.
-ChangeSummary summarize(std::span<const RunDiff> runs, const std::string& preferred,
-                        std::span<const SiteChanges> sites, std::span<const CohortChanges> cohorts,
-                        const std::vector<std::string>& sampled);
+// About the run of the new report's verdict, or the first that has resident bytes, at the moment at
+// which these changed most. Omits parts with less than a hundredth of them or 64 KiB. The others
+// are what has been found to have changed.
+ChangeSummary summarize(const schema::ReportFigures& base, const schema::ReportFigures& now,
+                        std::span<const RunDiff> runs, std::span<const SiteChanges> sites,
+                        std::span<const CohortChanges> cohorts);
 
 }  // namespace heaptape::replayer

@@ -10,7 +10,6 @@
 #include "base/near_names.h"
 #include "base/number_text.h"
 #include "replayer/diff/gate.h"
-#include "replayer/text/metric_text.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -265,28 +264,6 @@ void compare_sites(const ReportFigures& base, const ReportFigures& now, ReportDi
   }
 }
 
-// Whether the process was sampled within a sixteenth of the run from the moment. As in verdicts.
-bool is_sampled_near(const ReportFigures& report, const std::string& moment) {
-  constexpr uint64_t kNear = 16;
-  uint64_t duration_ns = 0;
-  for (const schema::MomentFigures& one : report.moments) {
-    duration_ns = std::max(duration_ns, one.time_ns);
-  }
-  const auto found = std::ranges::find(report.moments, moment, &schema::MomentFigures::name);
-  if (found == report.moments.end() || !found->process) return false;
-  const auto [first, last] = std::minmax(found->time_ns, found->process->time_ns);
-  return last - first <= duration_ns / kNear;
-}
-
-std::vector<std::string> sampled_states(const ReportFigures& base, const ReportFigures& now) {
-  std::vector<std::string> states;
-  for (const char* const state : {"atPeak", "atPlateau", "atExit", "end"}) {
-    const std::string moment = moment_of_state(state);
-    if (is_sampled_near(base, moment) && is_sampled_near(now, moment)) states.emplace_back(state);
-  }
-  return states;
-}
-
 // The arguments are those of diff_reports().
 size_t count_new_failures(const NamedReport& base, const NamedReport& now,
                           const std::string& only_run, const std::string& baseline) {
@@ -349,8 +326,7 @@ Result<ReportDiff> diff_reports(const NamedReport& base, const NamedReport& now,
     diff.cohorts = diff_cohorts(*base.figures.cohorts, *now.figures.cohorts);
   }
   for (const RunPair& pair : pairs) diff.runs.push_back(diff_runs(pair, gates, base, now));
-  diff.summary = summarize(diff.runs, now.figures.verdict_run, diff.sites, diff.cohorts,
-                           sampled_states(base.figures, now.figures));
+  diff.summary = summarize(base.figures, now.figures, diff.runs, diff.sites, diff.cohorts);
   for (const Gate& gate : gates) {
     std::ranges::move(judge(gate, pairs), std::back_inserter(diff.gates));
     if (!is_by_label) continue;

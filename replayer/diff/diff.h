@@ -13,6 +13,7 @@
 #include "replayer/diff/site_diff.h"
 #include "schema/report/report_metrics.h"
 #include "schema/report/stack_tree.h"
+#include "schema/report/timeline_figures.h"
 
 namespace heaptape::replayer {
 
@@ -20,6 +21,7 @@ struct NamedReport {
   std::string path;  // as given on the command line
   schema::ReportFigures figures;
   std::optional<schema::StackTree> stacks = {};
+  std::vector<schema::RunTimeline> timelines = {};  // for pages
 };
 
 struct ReportDiff {

@@ -132,10 +132,7 @@ std::string to_markdown(const ReportDiff& diff) {
   if (!diff.warning.empty()) text += "\n**warning: " + escaped(diff.warning) + "**\n";
   if (!diff.summary.headline.empty()) text += "\n" + escaped(diff.summary.headline) + "\n";
   if (!diff.summary.parts.empty()) text += "\n";
-  for (const ChangedPart& part : diff.summary.parts) {
-    text +=
-        "- " + escaped(part.text) + (part.action.empty() ? "" : "; " + escaped(part.action)) + "\n";
-  }
+  for (const ChangedPart& part : diff.summary.parts) text += "- " + escaped(part.line()) + "\n";
   const std::vector<std::string> reasons = reasons_text(diff);
   if (!reasons.empty()) text += "\nWhy gates failed:\n\n";
   for (const std::string& reason : reasons) text += "- " + escaped(reason) + "\n";

@@ -90,18 +90,18 @@ const CohortChanges* pins_of(const ReportDiff& diff, const GateOutcome& gate) {
   return &*pins;
 }
 
-std::string change_cell(const SiteChange& site) {
-  std::string text = change_text(site.base, site.now, schema::MetricUnit::kBytes);
-  if (site.error() == 0) return text;
-  const uint64_t bytes = std::max(site.base, site.now) - std::min(site.base, site.now);
-  return (site.now < site.base ? "-" : "+") + base::estimated_bytes_text(bytes, site.error());
-}
-
 std::string births_cell(const CohortChange& change) {
   if (change.first_birth == 0) return "";
   std::string first = (change.is_most ? "mostly #" : "#") + base::grouped(change.first_birth);
   if (change.first_birth == change.last_birth) return first;
   return first + " to #" + base::grouped(change.last_birth);
+}
+
+std::string change_cell(const SiteChange& site) {
+  std::string text = change_text(site.base, site.now, schema::MetricUnit::kBytes);
+  if (site.error() == 0) return text;
+  const uint64_t bytes = std::max(site.base, site.now) - std::min(site.base, site.now);
+  return (site.now < site.base ? "-" : "+") + base::estimated_bytes_text(bytes, site.error());
 }
 
 }  // namespace

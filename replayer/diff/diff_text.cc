@@ -7,12 +7,7 @@
 #include "replayer/text/text_table.h"
 
 namespace heaptape::replayer {
-
 namespace {
-
-bool is_listed(const ReportDiff& diff, const GateOutcome& gate) {
-  return diff.lists_all_gates || gate.state == GateState::kFailed;
-}
 
 // The gates that failed, and how many others there are.
 std::string gates_text(const ReportDiff& diff) {
@@ -21,7 +16,7 @@ std::string gates_text(const ReportDiff& diff) {
   size_t passed = 0;
   size_t skipped = 0;
   for (const GateOutcome& gate : diff.gates) {
-    if (is_listed(diff, gate)) {
+    if (diff.lists_all_gates || gate.state == GateState::kFailed) {
       text += std::string(state_text(gate.state)) + "  " + gate.expression + "  [" + gate.run +
               "]  " + gate.detail + "\n";
     } else {
@@ -30,18 +25,18 @@ std::string gates_text(const ReportDiff& diff) {
   }
   if (passed + skipped == 0) return text;
   if (passed != 0) text += base::counted(passed, "gate check") + " passed";
-  if (skipped != 0)
-    text += (passed != 0 ? ", " : "") + base::counted(skipped, "gate check") + " skipped";
+  if (passed != 0 && skipped != 0) text += ", ";
+  if (skipped != 0) text += base::counted(skipped, "gate check") + " skipped";
   return text + ": --all lists them\n";
 }
 
 }  // namespace
 
 std::string to_text(const ReportDiff& diff) {
-  std::string text = diff.summary.text();
-  if (!text.empty()) text += "\n";
+  std::string text = diff.warning.empty() ? "" : "WARNING: " + diff.warning + "\n\n";
+  text += diff.summary.text();
+  if (!diff.summary.headline.empty()) text += "\n";
   text += "base  " + side_text(diff.base) + "\nnew   " + side_text(diff.now) + "\n";
-  if (!diff.warning.empty()) text += "WARNING: " + diff.warning + "\n";
   for (const std::string& note : diff.notes) text += "note: " + note + "\n";
   bool is_noisy = false;
   for (const RunDiff& run : diff.runs) {

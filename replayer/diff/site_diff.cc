@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/number_text.h"
@@ -19,13 +20,13 @@ using schema::SiteBytes;
 using schema::SiteFigures;
 
 struct Measure {
-  std::string name;
-  std::string words;
-  std::string verb;
-  std::string where;
+  std::string_view name;
+  std::string_view words;
+  std::string_view verb;
+  std::string_view where;
   uint64_t SiteBytes::* value;
 };
-const Measure kMeasures[] = {
+constexpr Measure kMeasures[] = {
     {"peakBytes", "bytes at the peak", "has", "at the peak", &SiteBytes::peak},
     {"liveBytes", "bytes at the end", "has", "at the end", &SiteBytes::end},
     {"askedBytes", "bytes requested", "requested", "in all", &SiteBytes::asked}};
@@ -126,10 +127,10 @@ CallSite place_of(const Group& group, uint64_t SiteBytes::* value, int sign) {
 
 SiteChanges changes_of(const Groups& groups, const Measure& measure, const SiteFigures& base,
                        const SiteFigures& now) {
-  SiteChanges changes{.name = measure.name,
-                      .words = measure.words,
-                      .verb = measure.verb,
-                      .where = measure.where,
+  SiteChanges changes{.name = std::string(measure.name),
+                      .words = std::string(measure.words),
+                      .verb = std::string(measure.verb),
+                      .where = std::string(measure.where),
                       .base = base.total.*measure.value,
                       .now = now.total.*measure.value,
                       .sites = {},
@@ -222,8 +223,8 @@ std::optional<SiteChanges> diff_pinning_sites(const schema::StackTree& base,
   const SiteFigures now_sites = innermost(now, *after);
   if (!module_known_once(base_sites, now_sites).empty()) return std::nullopt;
   const std::string where = "at the " + moment;
-  const Measure measure{"pinnedBytes", "resident bytes in holes of " + label + " " + where, "pins",
-                        where, &SiteBytes::peak};
+  const std::string words = "resident bytes in holes of " + label + " " + where;
+  const Measure measure{"pinnedBytes", words, "pins", where, &SiteBytes::peak};
   return changes_of(grouped_sites(base_sites, now_sites), measure, base_sites, now_sites);
 }
 
@@ -257,6 +258,9 @@ std::string culprit_text(const SiteChanges& changes) {
   if (changes.sites.empty()) return "";
   const SiteChange& first = changes.sites.front();
   if (first.share(changes.base, changes.now) <= 0) return "";
+  const uint64_t change = std::max(first.base, first.now) - std::min(first.base, first.now);
+  constexpr uint64_t kSure = 2;  // standard errors
+  if (change < kSure * first.error()) return "";
   const auto more = [](uint64_t base, uint64_t now, uint64_t error) {
     const uint64_t bytes = std::max(base, now) - std::min(base, now);
     return base::estimated_bytes_text(bytes, error) + (now < base ? " less" : " more");

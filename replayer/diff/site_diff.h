@@ -61,7 +61,7 @@ std::string module_known_once(const schema::SiteFigures& base, const schema::Sit
 std::string short_text(const schema::CallSite& place);
 
 // "remember (cache.c:22) has 390.7 KiB more at the peak, all other sites 200 B less": the first
-// site, if it changed as the whole did; otherwise empty.
+// site, if it changed as the whole did, and by two standard errors; otherwise empty.
 std::string culprit_text(const SiteChanges& changes);
 
 }  // namespace heaptape::replayer

@@ -150,6 +150,7 @@ void set_verdict(wire::Verdict::Builder out, const Verdict& verdict) {
   out.setMoment(verdict.moment);
   out.setHeldBytes(verdict.held_bytes);
   out.setLiveBytes(verdict.live_bytes);
+  out.setErrorShare(verdict.error_share);
   auto findings = out.initFindings(static_cast<unsigned>(verdict.findings.size()));
   for (unsigned i = 0; i < findings.size(); ++i) {
     const Finding& finding = verdict.findings[i];

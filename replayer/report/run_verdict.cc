@@ -68,23 +68,19 @@ uint64_t error_bytes(const RunResult& run, const Account& account, double share)
          purged / kByChance;
 }
 
-// The recorded run was sampled at times. A sample says how much of large blocks was never touched,
-// if it was taken near the moment: within a sixteenth of the run.
-void note_untouched(const MomentState& state, uint64_t duration_ns, Account& account) {
-  constexpr uint64_t kNear = 16;
+// The recorded run was sampled at times. A sample near the moment says how much of large blocks was
+// never touched.
+void note_untouched(const schema::ProcessFigures* process, Account& account) {
   constexpr uint64_t kNotedBytes = 1 << 20;
-  const auto& process = state.moment.process;
-  if (!process || !state.moment.time_ns || !process->parts.malloc_bytes) return;
-  const uint64_t time_ns = *state.moment.time_ns;
-  const uint64_t apart_ns =
-      std::max(time_ns, process->time_ns) - std::min(time_ns, process->time_ns);
+  if (process == nullptr || !process->malloc_bytes) return;
   const uint64_t sum = account.live_bytes + account.slack_bytes + account.metadata_bytes +
                        account.cached_bytes + account.hole_bytes + account.top_bytes;
-  if (apart_ns > duration_ns / kNear || sum < *process->parts.malloc_bytes + kNotedBytes) return;
-  account.untouched_bytes = sum - *process->parts.malloc_bytes;
+  if (sum < *process->malloc_bytes + kNotedBytes) return;
+  account.untouched_bytes = sum - *process->malloc_bytes;
 }
 
-std::vector<JudgedState> states_of(const RunResult& run, double share, uint64_t duration_ns) {
+std::vector<JudgedState> states_of(const RunResult& run, double share,
+                                   const schema::ReportFigures& report) {
   std::vector<JudgedState> states;
   for (const MomentState& state : run.metrics.moments) {
     const std::string& name = state.moment.name;
@@ -97,7 +93,7 @@ std::vector<JudgedState> states_of(const RunResult& run, double share, uint64_t 
     judged.error_bytes = error_bytes(run, judged.account, share);
     judged.pins = state.culprit;
     if (run.spec.kind == BackendKind::kRecorded) {
-      note_untouched(state, duration_ns, judged.account);
+      note_untouched(report.process_near(name), judged.account);
     }
     states.push_back(std::move(judged));
   }
@@ -157,22 +153,19 @@ Verdict judge_runs(const schema::TapeHeader& tape, const schema::ReportFigures& 
     if (faithful) break;
   }
   const double share = error_share(report.tape_threads, faithful);
-  uint64_t duration_ns = 0;
-  for (const Moment& moment : options.moments) {
-    duration_ns = std::max(duration_ns, moment.time_ns.value_or(0));
-  }
   const bool is_touched = options.touch != allocators::Touch::kNone;
   std::vector<JudgedRun> judged;
   for (const RunResult& run : runs) {
     if (!is_judged(run) || (run.spec.runs_real_code() && !is_touched)) continue;
     const RunRole role = role_of(run, family);
     if (role == RunRole::kCandidate && !is_choice(run, runs)) continue;
-    judged.push_back({allocator_of(run), role, states_of(run, share, duration_ns)});
+    judged.push_back({allocator_of(run), role, states_of(run, share, report)});
   }
   // Actions are of some runs and moments, so the runs are not alike.
   const Compare compare = options.actions.empty() ? Compare::kYes : Compare::kNo;
   Verdict verdict = judge(beside_of(report), judged, compare);
   verdict.can_be_recorded = tape.origin.format.empty();
+  verdict.error_share = share;
   // The same for all runs that reached the end of the tape.
   const auto whole = std::ranges::find_if(runs, [](const RunResult& run) {
     return !run.failure && run.metrics.accounting.refused == 0;
@@ -212,18 +205,22 @@ void name_sites(const CallSites& calls, Verdict& verdict) {
   }
 }
 
-void name_live(const SiteTable& table, const Sites& sites, Verdict& verdict) {
-  const SiteRow* most = nullptr;
-  for (const SiteRow& row : table.rows) {
-    const bool is_known = sites.list()[row.site].place != nullptr && row.totals.live_bytes != 0;
-    if (!is_known) continue;
-    if (most == nullptr || row.totals.live_bytes > most->totals.live_bytes) most = &row;
+void name_live(const StackProfile& profile, const Sites& sites, Verdict& verdict) {
+  std::vector<uint64_t> live(sites.list().size());  // by site
+  uint64_t all = 0;
+  profile.for_each([&](schema::FrameNumber stack, const StackTotals& totals) {
+    live[sites.of_stack(stack)] += totals.live_bytes;
+    all += totals.live_bytes;
+  });
+  for (size_t site = 0; site < live.size(); ++site) {
+    if (sites.list()[site].place == nullptr) live[site] = 0;  // unknown or hidden
   }
-  if (most == nullptr) return;
+  const auto most = std::ranges::max_element(live);
+  if (most == live.end() || *most == 0) return;
   for (Finding& finding : verdict.findings) {
     if (finding.kind != FindingKind::kLive) continue;
-    finding.site = sites.short_text(most->site);
-    finding.site_share = ratio(most->totals.live_bytes, table.total.live_bytes);
+    finding.site = sites.short_text(static_cast<uint32_t>(most - live.begin()));
+    finding.site_share = ratio(*most, all);
   }
 }
 

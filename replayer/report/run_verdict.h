@@ -7,7 +7,8 @@
 #include "replayer/answers/verdict.h"
 #include "replayer/engine/replay.h"
 #include "replayer/sites/call_sites.h"
-#include "replayer/sites/site_table.h"
+#include "replayer/sites/sites.h"
+#include "replayer/sites/stack_profile.h"
 #include "schema/report/report_metrics.h"
 #include "schema/tape/tape_info.h"
 
@@ -22,7 +23,7 @@ Verdict judge_runs(const schema::TapeHeader& tape, const schema::ReportFigures& 
 std::vector<uint64_t> calls_of(const Verdict& verdict);
 // `calls` are the sites of calls_of().
 void name_sites(const CallSites& calls, Verdict& verdict);
-// Names the site with most live bytes. `table` has counted the calls up to the verdict's moment.
-void name_live(const SiteTable& table, const Sites& sites, Verdict& verdict);
+// Names the site with most live bytes. `profile` has counted the calls up to the verdict's moment.
+void name_live(const StackProfile& profile, const Sites& sites, Verdict& verdict);
 
 }  // namespace heaptape::replayer

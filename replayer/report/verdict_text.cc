@@ -105,12 +105,12 @@ std::string purged_text(const Verdict& verdict, const Finding& finding) {
 }
 
 std::string no_better_text(const Verdict& verdict, const Finding& finding) {
-  const std::string others = base::name_list(finding.compared);
   if (!finding.allocator) {
-    return "another allocator is not worth trying: " + others + " would hold about as much or more";
+    return "another allocator is not worth trying: " + base::name_list(finding.compared) +
+           " would hold about as much or more";
   }
-  return "another allocator may help: of " + others + ", " + finding.allocator->label +
-         " would hold least, " + bytes_text(finding.allocator_bytes) + " " + at(verdict) + ", " +
+  return "another allocator may help: " + finding.allocator->label + " would hold " +
+         bytes_text(finding.allocator_bytes) + " " + at(verdict) + ", " +
          bytes_text(finding.bytes) + " less, but the prediction may be wrong by " +
          bytes_text(finding.error_bytes);
 }
@@ -122,15 +122,14 @@ std::string nothing_text(const Verdict& verdict, const Finding& finding) {
 
 // Behind bytes that would be given back.
 std::string overlap_text(const Verdict& verdict) {
-  const auto holes = std::ranges::find(verdict.findings, FindingKind::kHoles, &Finding::kind);
-  return holes == verdict.findings.end() ? "" : ", part of the holes included";
+  return verdict.has(FindingKind::kHoles) ? ", part of the holes included" : "";
 }
 
 // Most of what is live at the moment is so at the end: there is no need to be exact.
 std::string never_freed_text(const Verdict& verdict) {
   const uint64_t live = verdict.live_bytes + verdict.untouched_bytes;
-  if (verdict.end_live_bytes / 9 < live / 10) return "";
-  return "; at the end " + bytes_text(verdict.end_live_bytes) + " is still live, never freed";
+  if (verdict.end_live_bytes == 0 || verdict.end_live_bytes < live - live / 10) return "";
+  return "; " + bytes_text(verdict.end_live_bytes) + " is live at the end, never freed";
 }
 
 // ", 98.8% of it for new_session (app.c:12)"

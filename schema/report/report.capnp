@@ -38,6 +38,7 @@ struct Verdict {
   heldBytes @3 :UInt64;      # resident in its heap
   liveBytes @4 :UInt64;      # part of these
   findings @5 :List(Finding);  # the first matters most
+  errorShare @6 :Float64;    # of resident bytes, that predictions may be wrong by at least
 
   struct Finding {
     kind @0 :Text;           # "besideMalloc", "holes", "trim", "purge", "allocator", "purged", "slack", "caches", "metadata", "unseen", "live", "nothing", "noBetter"

@@ -14,6 +14,7 @@
 #include "schema/heap_remedies.h"
 #include "schema/kj_guard.h"
 #include "schema/report/metric_fields.h"
+#include "schema/report/report_file.h"
 #include "schema/report/report_json.h"
 #include "schema/report/text_of.h"
 
@@ -332,10 +333,22 @@ ReportFigures figures_of(const ParsedReport& report) {
   return report_figures(report.root(), TextPart(report.json()));
 }
 
+ReportFile::ReportFile(std::string path, std::shared_ptr<const ParsedReport> report)
+    : path_(std::move(path)), report_(std::move(report)) {}
+
+base::Result<ReportFile> ReportFile::read(const std::string& path) {
+  HEAPTAPE_ASSIGN_OR_RETURN(ParsedReport report, read_report(path));
+  return ReportFile(path, std::make_shared<const ParsedReport>(std::move(report)));
+}
+
+base::Result<ReportFigures> ReportFile::figures() const {
+  return guard_kj(base::ErrorCode::kDamaged, "cannot read the numbers of " + base::quoted(path_),
+                  [&]() -> base::Result<ReportFigures> { return figures_of(*report_); });
+}
+
 base::Result<ReportFigures> read_figures(const std::string& path) {
-  HEAPTAPE_ASSIGN_OR_RETURN(const ParsedReport report, read_report(path));
-  return guard_kj(base::ErrorCode::kDamaged, "cannot read the numbers of " + base::quoted(path),
-                  [&]() -> base::Result<ReportFigures> { return figures_of(report); });
+  HEAPTAPE_ASSIGN_OR_RETURN(const ReportFile report, ReportFile::read(path));
+  return report.figures();
 }
 
 // Inside guard_kj, as report_figures.h requires of callers.

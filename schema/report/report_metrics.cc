@@ -129,4 +129,14 @@ std::optional<Spread> RunFigures::spread(std::string_view name) const {
   return is_known ? std::optional(*found) : std::nullopt;
 }
 
+const ProcessFigures* ReportFigures::process_near(const std::string& moment) const {
+  constexpr uint64_t kNear = 16;
+  uint64_t duration_ns = 0;
+  for (const MomentFigures& one : moments) duration_ns = std::max(duration_ns, one.time_ns);
+  const auto found = std::ranges::find(moments, moment, &MomentFigures::name);
+  if (found == moments.end() || !found->process) return nullptr;
+  const auto [first, last] = std::minmax(found->time_ns, found->process->time_ns);
+  return last - first <= duration_ns / kNear ? &*found->process : nullptr;
+}
+
 }  // namespace heaptape::schema

@@ -130,6 +130,9 @@ struct ReportFigures {
   std::optional<SiteFigures> sites = {};       // nothing if the tape had no call stacks
   std::optional<LiveCohorts> cohorts = {};     // nothing for an older report, or if all runs failed
   std::string verdict_run = "";                // label of the run that the verdict is about
+
+  // The process, sampled within a sixteenth of the run from that moment; null if it was not.
+  const ProcessFigures* process_near(const std::string& moment) const;
 };
 
 // The figures of the report in the file `path`.

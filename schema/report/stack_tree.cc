@@ -8,6 +8,7 @@
 
 #include "schema/kj_guard.h"
 #include "schema/report/report_figures.h"
+#include "schema/report/report_file.h"
 #include "schema/report/report_json.h"
 #include "schema/report/text_of.h"
 
@@ -194,17 +195,16 @@ std::optional<StackTree> stack_tree_of(wire::StackTree::Reader in) {
   return tree;
 }
 
-base::Result<std::optional<StackTree>> read_stack_tree(const std::string& path) {
+base::Result<std::optional<StackTree>> ReportFile::stack_tree() const {
   using Read = base::Result<std::optional<StackTree>>;
-  HEAPTAPE_ASSIGN_OR_RETURN(const ParsedReport report, read_report(path));
-  return guard_kj(base::ErrorCode::kDamaged, "cannot read the call stacks of " + base::quoted(path),
-                  [&]() -> Read {
-                    const auto tape = report.root().getTape();
+  return guard_kj(base::ErrorCode::kDamaged,
+                  "cannot read the call stacks of " + base::quoted(path_), [&]() -> Read {
+                    const auto tape = report_->root().getTape();
                     if (!tape.hasStacks()) return Read(std::nullopt);
                     auto tree = stack_tree_of(tape.getStacks());
                     if (tree) tree->sampling = sampling_of(tape.getSites());
                     if (tree) return Read(std::move(tree));
-                    return base::Error::damaged("the call stacks of " + base::quoted(path) +
+                    return base::Error::damaged("the call stacks of " + base::quoted(path_) +
                                                 " do not form a tree: replay the tape again");
                   });
 }

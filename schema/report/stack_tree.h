@@ -83,9 +83,4 @@ struct StackColumns {
   std::vector<std::vector<uint64_t>> values;  // in nodes' order
 };
 
-// The tree of the report in the file `path`; nothing if its tape had no stacks, or an older
-// heaptape wrote it. Fails if the file is not a report, its tree is invalid, or the tree's frames
-// come to more than 64 MiB of text.
-base::Result<std::optional<StackTree>> read_stack_tree(const std::string& path);
-
 }  // namespace heaptape::schema

@@ -7,6 +7,7 @@
 #include "base/display_text.h"
 #include "schema/kj_guard.h"
 #include "schema/report/report_figures.h"
+#include "schema/report/report_file.h"
 #include "schema/report/report_json.h"
 
 namespace heaptape::schema {
@@ -51,14 +52,13 @@ TimelineFigures timeline_of(wire::Run::Reader run) {
   return figures;
 }
 
-base::Result<std::vector<RunTimeline>> read_timelines(const std::string& path) {
+base::Result<std::vector<RunTimeline>> ReportFile::timelines() const {
   using Read = base::Result<std::vector<RunTimeline>>;
-  HEAPTAPE_ASSIGN_OR_RETURN(const ParsedReport report, read_report(path));
   return guard_kj(
-      base::ErrorCode::kDamaged, "cannot read the timelines of " + base::quoted(path),
+      base::ErrorCode::kDamaged, "cannot read the timelines of " + base::quoted(path_),
       [&]() -> Read {
         std::vector<RunTimeline> runs;
-        for (const auto run : report.root().getRuns()) {
+        for (const auto run : report_->root().getRuns()) {
           runs.push_back({base::display_text(run.getLabel().cStr()),
                           base::display_text(run.getBackend().cStr()), timeline_of(run)});
         }

@@ -28,7 +28,5 @@ struct RunTimeline {
   std::string backend;
   TimelineFigures timeline;
 };
-// The timelines of the report in the file `path`, by run.
-base::Result<std::vector<RunTimeline>> read_timelines(const std::string& path);
 
 }  // namespace heaptape::schema

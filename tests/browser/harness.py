@@ -9,6 +9,9 @@ from pathlib import Path
 
 from . import browser
 
+if not browser.missing():
+    from selenium.webdriver.common.action_chains import ActionChains
+
 SKIPPED = 77  # see tests/skipped_tests.py
 HEAPTAPE = MAKE_TAPES = None
 
@@ -80,6 +83,13 @@ class Pages(unittest.TestCase):
 
     def run_script(self, script, *arguments):
         return self.driver.execute_script("return " + script, *arguments)
+
+    def press_keys(self, *keys):
+        ActionChains(self.driver).send_keys(*keys).perform()
+
+    def tip(self):
+        """The text of the tip that explains terms; None while there is none."""
+        return self.run_script("document.getElementById('tip').hidden ? null : document.getElementById('tip').textContent")
 
     def open_any(self, page):
         """For what needs the scripts of a page and not its content: opens it unless one is open."""

@@ -5,7 +5,6 @@ from .harness import heaptape
 from .replay_pages import ReplayPages
 
 if not browser.missing():
-    from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
 
@@ -28,12 +27,6 @@ class Keyboard(ReplayPages):
         heaptape("explain", cls.folder / "stacks.tape", "-a", "model:ptmalloc", "--at", "peak", "--html", cls.explained)
         heaptape("diff", cls.folder / "stacks.json", cls.folder / "process, replayed.json", "--run", "model:ptmalloc", "--html", cls.diff)
 
-    def press(self, *keys):
-        ActionChains(self.driver).send_keys(*keys).perform()
-
-    def tip(self):
-        return self.run_script("document.getElementById('tip').hidden ? null : document.getElementById('tip').textContent")
-
     def wait_for_map(self):
         """It makes some of its buttons when it comes into view."""
         self.driver.execute_script("document.getElementById('map')?.scrollIntoView()")
@@ -45,7 +38,7 @@ class Keyboard(ReplayPages):
         self.driver.execute_script("document.activeElement.blur(); scrollTo(0, 0)")
         found = []
         for _ in range(600):
-            self.press(Keys.TAB)
+            self.press_keys(Keys.TAB)
             at = self.run_script(WHERE)
             if at is None or found and at == found[0]:
                 return found
@@ -67,24 +60,24 @@ class Keyboard(ReplayPages):
         self.show("process, replayed")
         box = self.driver.find_element(By.CSS_SELECTOR, "#runs .scroll")
         self.driver.execute_script("arguments[0].focus()", box)
-        self.press(Keys.ARROW_DOWN)
+        self.press_keys(Keys.ARROW_DOWN)
         self.assertEqual(self.run_script("document.activeElement.textContent"), "recorded")
         self.assertIn("not a replay", self.tip())
-        self.press(Keys.ARROW_RIGHT)
+        self.press_keys(Keys.ARROW_RIGHT)
         cell = self.run_script("[document.activeElement.tagName, document.activeElement.title]")
         self.assertEqual(cell[0], "TD")
         self.assertTrue(cell[1].endswith(" B"), cell)
         self.assertEqual(self.tip(), cell[1])
-        self.press(Keys.ARROW_DOWN, Keys.ARROW_RIGHT)
+        self.press_keys(Keys.ARROW_DOWN, Keys.ARROW_RIGHT)
         self.assertEqual(self.run_script("[document.activeElement.cellIndex, document.activeElement.parentElement.rowIndex]"), [2, 3])
-        self.press(Keys.ARROW_UP, Keys.ARROW_UP)
+        self.press_keys(Keys.ARROW_UP, Keys.ARROW_UP)
         self.assertIn("resident", self.run_script("document.activeElement.dataset.terms"))
 
     def test_has_the_parts_of_a_bar(self):
         self.show("fill")
         bar = self.driver.find_element(By.CSS_SELECTOR, "#account .bar")
         self.driver.execute_script("arguments[0].focus()", bar)
-        self.press(Keys.SHIFT)
+        self.press_keys(Keys.SHIFT)
         self.assertIn("live", self.run_script("arguments[0].ariaLabel", bar))
         self.assertEqual(self.tip(), bar.get_attribute("aria-label"))
 
@@ -93,11 +86,11 @@ class Keyboard(ReplayPages):
         status = self.driver.find_element(By.CSS_SELECTOR, "#timeline [role=status]")
         self.driver.execute_script("arguments[0].focus()", self.driver.find_element(By.CSS_SELECTOR, "#timeline .plot"))
         self.assertIn("the whole run", status.text)
-        self.press(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+        self.press_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
         self.assertIn("cursor at #", status.text)
-        self.press("+")
+        self.press_keys("+")
         self.assertIn("shown: ", status.text)
-        self.press(Keys.ESCAPE)
+        self.press_keys(Keys.ESCAPE)
         self.assertIn("the whole run", status.text)
 
     def test_goes_through_the_map_and_the_flame_graph(self):
@@ -106,16 +99,16 @@ class Keyboard(ReplayPages):
         self.driver.execute_script("arguments[0].focus()", flame)
         detail = self.driver.find_element(By.CSS_SELECTOR, "#flame .detail")
         before = detail.text
-        self.press(Keys.ARROW_DOWN)
+        self.press_keys(Keys.ARROW_DOWN)
         self.assertNotEqual(detail.text, before)
         canvas = self.driver.find_element(By.CSS_SELECTOR, "canvas.map")
         self.driver.execute_script("arguments[0].scrollIntoView(); arguments[0].focus()", canvas)
         self.wait_for_map()
         detail = self.driver.find_element(By.CSS_SELECTOR, "#map .map-detail")
         before = detail.text
-        self.press(Keys.ARROW_LEFT, Keys.ARROW_UP)
+        self.press_keys(Keys.ARROW_LEFT, Keys.ARROW_UP)
         self.assertNotEqual(detail.text, before)
-        self.press(Keys.ENTER)
+        self.press_keys(Keys.ENTER)
         self.assertIn("kept", detail.text)
 
 

@@ -54,13 +54,7 @@ void write_small(const std::string& path) {
   const auto writer = schema::TapeWriter::create(path, sample_header());
   ASSERT_TRUE(writer.ok());
   schema::TapeEncoder& encoder = (*writer)->encoder();
-  encoder.set_has_stacks();
-  encoder.add_mapping({0, {0x400000, 0x410000}, 0, "/opt/app", "\x12\xab"});
-  encoder.add_mapping({0, {0x700000, 0x710000}, 0, "/usr/lib/libstdc++.so.6", ""});
-  encoder.add_frame({0, 0x400101});
-  encoder.add_frame({1, 0x400201});
-  encoder.add_frame({1, 0x700301});
-  encoder.add_frame({1, 0x400401});
+  add_sample_stacks(encoder);
   for (uint64_t i = 0; i < 4'000; ++i) encoder.append(malloc_event(100, 0x10000 + 0x100 * i), 2);
   encoder.append(malloc_event(7, 0x8000000), 4);
   encoder.add_mapping_call({.range = {0x9000000, 0x9004000}, .stack = 2});
@@ -73,13 +67,7 @@ void write_holes(const std::string& path) {
   const auto writer = schema::TapeWriter::create(path, sample_header());
   ASSERT_TRUE(writer.ok());
   schema::TapeEncoder& encoder = (*writer)->encoder();
-  encoder.set_has_stacks();
-  encoder.add_mapping({0, {0x400000, 0x410000}, 0, "/opt/app", "\x12\xab"});
-  encoder.add_mapping({0, {0x700000, 0x710000}, 0, "/usr/lib/libstdc++.so.6", ""});
-  encoder.add_frame({0, 0x400101});
-  encoder.add_frame({1, 0x400201});
-  encoder.add_frame({1, 0x700301});
-  encoder.add_frame({1, 0x400401});
+  add_sample_stacks(encoder);
   constexpr uint64_t kPairs = 100;
   for (uint64_t i = 0; i < kPairs; ++i) {
     encoder.append(malloc_event(10'000, 0x100000 + 0x4000 * i), 2);

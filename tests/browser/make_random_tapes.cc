@@ -26,17 +26,6 @@ std::vector<schema::Event> random_events(Random& random) {
   return eventful_events(random, count, alignment, random.chance(3));
 }
 
-// Those of sample_symbols().
-void add_stacks(schema::TapeEncoder& encoder) {
-  encoder.set_has_stacks();
-  encoder.add_mapping({0, {0x400000, 0x410000}, 0, "/opt/app", "\x12\xab"});
-  encoder.add_mapping({0, {0x700000, 0x710000}, 0, "/usr/lib/libstdc++.so.6", ""});
-  encoder.add_frame({0, 0x400101});
-  encoder.add_frame({1, 0x400201});
-  encoder.add_frame({2, 0x700301});
-  encoder.add_frame({1, 0x400401});
-}
-
 schema::TapeSummary random_summary(Random& random) {
   schema::TapeSummary summary;
   if (random.chance(4)) summary.losses.lost_events = 1 + random.below(5'000);
@@ -54,7 +43,7 @@ void write_random(const std::string& path, Random& random) {
   const bool has_stacks = random.chance(2);
   const bool has_times = random.chance(2);
   const bool has_samples = random.chance(2);
-  if (has_stacks) add_stacks(encoder);
+  if (has_stacks) add_sample_stacks(encoder);
   const uint64_t heap = sample_header().initial_break;
   uint64_t time_ns = 0;
   for (size_t i = 0; i < events.size(); ++i) {

@@ -90,7 +90,7 @@ class Moment(FlameGraph, ReplayPages):
     def test_says_that_a_value_without_moments_stays(self):
         self.show("stacks")
         self.plot().send_keys(Keys.PAGE_UP)
-        self.assertIn("The flame graph keeps its value, bytes at the peak; bytes pinned would follow.", self.status())
+        self.assertIn("The flame graph keeps its value, bytes at the peak: only bytes pinned follow the moment.", self.status())
         self.assertEqual(self.values()["all"], 407)
 
 

@@ -33,14 +33,8 @@ class Terms(ReplayPages):
         heaptape("explain", cls.folder / "pinned.tape", "-a", "model:ptmalloc", "--at", "peak", "--html", cls.explained)
         heaptape("diff", cls.folder / "pinned.json", cls.folder / "fill.json", "--run", "recorded", "--html", cls.diff)
 
-    def tip(self):
-        return self.run_script("document.getElementById('tip').hidden ? null : document.getElementById('tip').textContent")
-
     def term(self, name, inside="#runs"):
         return self.driver.find_element(By.CSS_SELECTOR, f"{inside} .term[data-terms~='{name}']")
-
-    def press(self, *keys):
-        ActionChains(self.driver).send_keys(*keys).perform()
 
     def test_say_what_the_documentation_says(self):
         self.show("fill")
@@ -108,7 +102,7 @@ class Terms(ReplayPages):
             self.driver.execute_script("document.activeElement.blur(); arguments[0].focus()", self.term("resident"))
             before = self.tip()
             self.assertIsNotNone(before)
-            self.press(leave)
+            self.press_keys(leave)
             self.assertNotEqual(self.tip(), before)
 
     def test_appear_at_a_tap(self):

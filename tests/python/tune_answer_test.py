@@ -51,7 +51,7 @@ def findings(on_library=(), verdict=None, runs=None, **fields):
         objective="peak",
         interactions={},
         facts={"t": {"events": 1000, "durationNs": 1000 * 100 * 2}},
-        comparisons={"t": Comparison(verdict or {"moment": "peak"}, runs or {}, 0.03)},
+        comparisons={"t": Comparison({"errorShare": 0.03, **(verdict or {"moment": "peak"})}, runs or {})},
         confirmed=Confirmation({("t", key): run for key, run in dict(on_library).items()}),
         installed="2.36",
     )
@@ -90,7 +90,7 @@ def test_settings_that_save_less_than_the_error_are_no_answer():
     assert found["kind"] == "nothing"
     assert found["sentences"][0].startswith(
         "settings of glibc have nothing to gain: of 3 settings tried, none takes the committed "
-        "peak down by 64.0 KiB and more than the prediction may be wrong (3%); measured on glibc 2.36"
+        "peak down by 64.0 KiB and by more than the error of a prediction (3%); measured on glibc 2.36"
     )
 
 
@@ -162,7 +162,7 @@ def sliver(tool, tmp_path_factory):
 
 
 def test_the_error_is_that_of_the_verdict(sliver):
-    comparison = compare(sliver, ["glibc", "mimalloc"], 1, 1)
+    comparison = compare(sliver, ["glibc", "mimalloc"], 1)
     finding = comparison.finding("allocator")
     glibc = comparison.runs["glibc"]["atPeak.residentBytes"]
     assert int(comparison.error_of("glibc", glibc)) == finding["errorBytes"]
@@ -198,7 +198,7 @@ def test_another_objective_can_be_chosen(sliver, tmp_path):
 
 
 def test_an_allocator_that_is_too_slow_gives_way_to_the_next(sliver, tmp_path, monkeypatch):
-    best = {"allocator": compare(sliver, ["glibc", "mimalloc"], 1, 1).finding("allocator")["allocator"]}
+    best = {"allocator": compare(sliver, ["glibc", "mimalloc"], 1).finding("allocator")["allocator"]}
     monkeypatch.setattr("heaptape.tune.tuning.specs_to_compare", lambda space: ["glibc", "mimalloc", "tcmalloc"])
     monkeypatch.setattr("heaptape.tune.tuning.find_slow", lambda found: ["mimalloc"])
     result = tune([sliver], tmp_path, allocator="glibc", trials=1, repeats=0)

@@ -17,7 +17,9 @@ constexpr uint64_t kB = 0x20000;
 constexpr uint64_t kC = 0x30000;
 constexpr uint64_t kD = 0x40000;
 
-void add_stacks(schema::TapeEncoder& encoder) {
+}  // namespace
+
+void add_sample_stacks(schema::TapeEncoder& encoder) {
   encoder.set_has_stacks();
   encoder.add_mapping({0, {0x400000, 0x410000}, 0, "/opt/app", "\x12\xab"});
   encoder.add_mapping({0, {0x700000, 0x710000}, 0, "/usr/lib/libstdc++.so.6", ""});
@@ -27,15 +29,13 @@ void add_stacks(schema::TapeEncoder& encoder) {
   encoder.add_frame({1, 0x400401});
 }
 
-}  // namespace
-
 void write_stack_tape(const std::string& path, const schema::StackRecording& recording) {
   schema::TapeHeader header = sample_header();
   header.stacks = recording;
   auto writer = schema::TapeWriter::create(path, header);
   ASSERT_TRUE(writer.ok());
   schema::TapeEncoder& encoder = (*writer)->encoder();
-  add_stacks(encoder);
+  add_sample_stacks(encoder);
   encoder.append(malloc_event(100, kA), 3);
   encoder.append(malloc_event(50, kB), 4);
   encoder.append(malloc_event(7, kD), 4);
@@ -52,7 +52,7 @@ void write_pinned_tape(const std::string& path, const schema::StackRecording& re
   auto writer = schema::TapeWriter::create(path, header);
   ASSERT_TRUE(writer.ok());
   schema::TapeEncoder& encoder = (*writer)->encoder();
-  add_stacks(encoder);
+  add_sample_stacks(encoder);
   const uint64_t guard = header.initial_break + 0x10;
   const uint64_t first = guard + 32;
   const uint64_t pin = first + 10'016;
@@ -74,7 +74,7 @@ void write_sessions_tape(const std::string& path) {
   auto writer = schema::TapeWriter::create(path, header);
   ASSERT_TRUE(writer.ok());
   schema::TapeEncoder& encoder = (*writer)->encoder();
-  add_stacks(encoder);
+  add_sample_stacks(encoder);
   constexpr uint64_t kStep = 0x4000;
   constexpr uint64_t kSessions = 500;
   for (uint64_t i = 1; i <= kSessions; ++i) {

@@ -5,6 +5,7 @@
 
 #include "replayer/symbols/symbols.h"
 #include "schema/tape/stack.h"
+#include "schema/tape/tape_encoder.h"
 #include "schema/tape/tape_info.h"
 
 namespace heaptape::tests {
@@ -35,6 +36,9 @@ void write_pinned_tape(const std::string& path, const schema::StackRecording& re
 // 96 (stack 4, read); then the buffers go, and 2,000 calls for small blocks follow. Addresses are
 // invented.
 void write_sessions_tape(const std::string& path);
+
+// The stacks of all these, for other tapes of the program.
+void add_sample_stacks(schema::TapeEncoder& encoder);
 
 // The tape's stacks, and the names of its functions: main, parse and read, and operator new.
 schema::Stacks sample_stacks();

@@ -34,8 +34,7 @@ def box_chart(grid: Grid, metric: str, ratios: Ratios, shown: Sequence[int]) -> 
     rows = [(i, [r for r in row if r is not None and r > 0]) for i, row in enumerate(ratios)]
     rows = [(i, sorted(row)) for i, row in rows if row]
     names = [plot_text(grid.labels[i]) for i, _ in rows]
-    boxes: dict[str, Any] = {"type": "box", "orientation": "h", "hoverinfo": "skip", "width": 0.6}
-    boxes |= {"y": list(range(len(rows))), "line": {"width": 1.5}, "fillcolor": "rgba(0,0,0,0)"}
+    boxes: dict[str, Any] = {"type": "box", "y": list(range(len(rows)))}
     for name, percent in (
         ("lowerfence", 10),
         ("q1", 25),
@@ -68,13 +67,10 @@ def _points(
 ) -> dict[str, Any]:
     found = [(tape, r) for tape in shown if (r := row[tape]) is not None and r > 0]
     return {
-        "type": "scatter",
-        "mode": "markers",
         "marker": {"size": 5, "opacity": 0.8},
         "x": [r for _, r in found],
         "y": [round(place - 0.25 + 0.5 * (tape * _GOLDEN % 1), 3) for tape, _ in found],
         "text": [_hover(grid, metric, candidate, tape, r) for tape, r in found],
-        "hoverinfo": "text",
     }
 
 
@@ -87,7 +83,6 @@ def heat_map(grid: Grid, metric: str, ratios: Ratios, shown: Sequence[int]) -> d
         "type": "heatmap",
         "z": z,
         "text": text,
-        "hoverinfo": "text",
         "zmin": -1,
         "zmax": 1,
         "colorscale": [[0, "#0072b2"], [0.5, "#e9e9e4"], [1, "#d55e00"]],
@@ -115,4 +110,4 @@ def _hover(grid: Grid, metric: str, candidate: int, tape: int, ratio: float | No
 
 
 def _labels(names: Sequence[str]) -> dict[str, Any]:
-    return {"tickvals": list(range(len(names))), "ticktext": list(names), "zeroline": False}
+    return {"tickvals": list(range(len(names))), "ticktext": list(names)}

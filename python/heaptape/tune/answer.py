@@ -145,7 +145,7 @@ def _nothing(found: Findings) -> str:
     allowed = "" if found.max_slowdown is None else " that is fast enough"
     return (
         f"settings of {found.space.allocator} have nothing to gain: of {tried} tried, none{allowed} takes "
-        f"{name} down by {figure_text(_NOTED_BYTES, 'bytes')} and more than the prediction may be wrong "
+        f"{name} down by {figure_text(_NOTED_BYTES, 'bytes')} and by more than the error of a prediction "
         f"({error}); {_how(found)}"
     )
 

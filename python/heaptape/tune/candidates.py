@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+
 from .confirm import Key, OnLibrary, Time
 from .findings import Findings
 from .front import Tried, points
@@ -30,11 +31,7 @@ def find_slow(found: Findings) -> list[Key]:
     if limit is None:
         return []
     keys = dict.fromkeys(key for _, key in found.confirmed.found)
-    return [
-        key
-        for key in keys
-        if _is_slower(found, key, limit)
-    ]
+    return [key for key in keys if _is_slower(found, key, limit)]
 
 
 def _is_slower(found: Findings, key: Key, limit: float) -> bool:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._native import figure_text, percent_text
-from ..texts import quantity_text
 from ..page import Hint, Section, Table, name_cell, plot_text, write_page
+from ..texts import quantity_text
 from .replays import MEMORY, OBJECTIVES, WORK
 from .summary import (
     NAMES,
@@ -123,13 +123,10 @@ def _scatter(
     name: str, trials: list[Any], objective: str, *, size: int, symbol: str = "circle"
 ) -> dict[str, Any]:
     return {
-        "type": "scatter",
-        "mode": "markers",
         "name": name,
         "x": [trial["change"][objective] for trial in trials],
         "y": [trial["change"][WORK] for trial in trials],
         "text": [_hover(trial) for trial in trials],
-        "hoverinfo": "text",
         "marker": {"size": size, "symbol": symbol},
     }
 

@@ -24,8 +24,6 @@ from .replays import (
     memory_values,
 )
 
-_FAITHFUL_SHARE = 0.99  # of blocks where they were
-
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
@@ -33,7 +31,11 @@ class Comparison:
 
     verdict: Mapping[str, Any]
     runs: Mapping[str, Figures]
-    error_share: float  # that a prediction of resident bytes may be wrong by
+
+    @property
+    def error_share(self) -> float:
+        """The share of resident bytes that predictions may be wrong by at least."""
+        return float(self.verdict.get("errorShare") or 0)
 
     @property
     def moment(self) -> str:
@@ -78,7 +80,7 @@ def specs_to_compare(space: Space) -> list[str]:
     return [*native, *(models[name] for name in wanted if name in models and name not in installed)]
 
 
-def compare(tape: str, specs: list[str], threads: int, jobs: int) -> Comparison:
+def compare(tape: str, specs: list[str], jobs: int) -> Comparison:
     options = ["--samples", "1024", "--jobs", str(jobs)]
     report = replay(tape, ["recorded", *specs], options=options).json
     runs = {}
@@ -86,20 +88,7 @@ def compare(tape: str, specs: list[str], threads: int, jobs: int) -> Comparison:
         found = (run.get("failure") or {}).get("text") or figures(run)
         if not failure_of(found) and run["backend"] != "recorded":
             runs[run["label"]] = found
-    verdict = report.get("verdict") or {}
-    return Comparison(verdict, runs, _error_share(report, threads))
-
-
-def _error_share(report: Mapping[str, Any], threads: int) -> float:
-    """By kind of program, as in the verdict (replayer/report/run_verdict.cc)."""
-    if threads <= 1:
-        return 0.03
-    for run in report["runs"]:
-        fidelity = run.get("fidelity") or {}
-        is_comparable = fidelity.get("comparedBlocks") and not run.get("incomparable")
-        if is_comparable and run["backend"] != "recorded":  # a replay on the recorded allocator
-            return 0.03 if fidelity["sameOffsetShare"] >= _FAITHFUL_SHARE else 0.20
-    return 0.06
+    return Comparison(report.get("verdict") or {}, runs)
 
 
 def other_values(run: Figures) -> dict[str, float]:

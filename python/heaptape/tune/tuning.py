@@ -132,19 +132,16 @@ class _Tuning:
     def compare(self, tapes: list[str]) -> dict[str, Comparison]:
         self._say("all allocators: what another one would do")
         specs = specs_to_compare(self._space)
-        return {tape: self._compare(tape, specs) for tape in tapes}
+        return {tape: compare(tape, specs, self._jobs) for tape in tapes}
 
     def compare_fast(self, found: Findings) -> dict[str, Comparison]:
         """Again, where the verdict names an allocator that is too slow: without those."""
         specs = [spec for spec in specs_to_compare(self._space) if spec not in found.too_slow]
         return {
-            tape: self._compare(tape, specs)
+            tape: compare(tape, specs, self._jobs)
             for tape, comparison in found.comparisons.items()
             if any(finding.get("allocator") in found.too_slow for finding in comparison.findings)
         }
-
-    def _compare(self, tape: str, specs: list[str]) -> Comparison:
-        return compare(tape, specs, self.facts[tape]["threads"], self._jobs)
 
     def search(self, search: Search, trials: Trials, most: int | None) -> list[Tried]:
         before = self._clock.seconds()

@@ -95,11 +95,11 @@ void write_gates(JsonWriter& out, const std::vector<GateOutcome>& gates) {
 
 // For each compared run, its timeline in the base, then that in the new report; empty if a report
 // has none.
-std::vector<schema::RunTimeline> side_by_side(const ReportDiff& diff, const ReportSeries& base,
-                                              const ReportSeries& now) {
+std::vector<schema::RunTimeline> side_by_side(const ReportDiff& diff, const NamedReport& base,
+                                              const NamedReport& now) {
   std::vector<schema::RunTimeline> runs;
   for (const RunDiff& run : diff.runs) {
-    for (const ReportSeries* const side : {&base, &now}) {
+    for (const NamedReport* const side : {&base, &now}) {
       const std::string& label = side == &base ? run.base_label : run.label;
       const auto found = std::ranges::find(side->timelines, label, &schema::RunTimeline::label);
       runs.push_back(found == side->timelines.end() ? schema::RunTimeline() : *found);
@@ -121,29 +121,26 @@ void write_charts(JsonWriter& out, const std::vector<schema::RunTimeline>& runs)
   write_timelines(out, timelines);
 }
 
-// As the terminal has them: the verdict with its reasons, the gates, and what changed.
-std::vector<std::string> part_texts(const ChangeSummary& summary) {
-  std::vector<std::string> texts;
-  for (const ChangedPart& part : summary.parts) {
-    texts.push_back(part.text + (part.action.empty() ? "" : "; " + part.action));
-  }
-  return texts;
+std::vector<std::string> part_lines(const ChangeSummary& summary) {
+  std::vector<std::string> lines;
+  for (const ChangedPart& part : summary.parts) lines.push_back(part.line());
+  return lines;
 }
 
+// As the terminal has them: the verdict with its reasons, the gates, and what changed.
 std::string static_content(const ReportDiff& diff) {
   std::vector<TableRow> gates = {{"gate", "result", "run", "values"}};
   for (const GateOutcome& gate : diff.gates) {
     TableRow& row = gates.emplace_back(gate_row(gate));
     std::swap(row[0], row[1]);
   }
-  std::string text = html_element("h1", "heaptape diff") +
-                     html_element("p", "base: " + side_text(diff.base)) +
-                     html_element("p", "new: " + side_text(diff.now)) +
-                     html_element("p class=\"verdict\"", diff.verdict()) +
-                     html_element("p", diff.summary.headline) +
-                     html_list(part_texts(diff.summary)) + html_list(reasons_text(diff)) +
-                     html_element("p", diff.warning.empty() ? "" : "WARNING: " + diff.warning) +
-                     html_list(diff.notes) + html_table("Gates", gates, 1);
+  std::string text =
+      html_element("h1", "heaptape diff") + html_element("p", "base: " + side_text(diff.base)) +
+      html_element("p", "new: " + side_text(diff.now)) +
+      html_element("p", diff.warning.empty() ? "" : "WARNING: " + diff.warning) +
+      html_element("p class=\"verdict\"", diff.verdict()) +
+      html_element("p", diff.summary.headline) + html_list(part_lines(diff.summary)) +
+      html_list(reasons_text(diff)) + html_list(diff.notes) + html_table("Gates", gates, 1);
   for (const RunDiff& run : diff.runs) {
     text += html_table(run.label, diff_table(run, run.table_rows), 1) + html_list(run.notes);
   }
@@ -152,7 +149,7 @@ std::string static_content(const ReportDiff& diff) {
 
 }  // namespace
 
-std::string diff_page(const ReportDiff& diff, const ReportSeries& base, const ReportSeries& now) {
+std::string diff_page(const ReportDiff& diff, const NamedReport& base, const NamedReport& now) {
   JsonWriter out;
   out.open_object();
   out.field("kind", "diff");
@@ -160,7 +157,7 @@ std::string diff_page(const ReportDiff& diff, const ReportSeries& base, const Re
   out.field("verdict", diff.verdict());
   out.field("headline", diff.summary.headline);
   out.name("parts");
-  out.list(part_texts(diff.summary));
+  out.list(part_lines(diff.summary));
   out.name("reasons");
   out.list(reasons_text(diff));
   out.field("warning", diff.warning);

@@ -29,8 +29,8 @@
                                   "aria-label": this.title() + (this.series.isStacked ? "" : " of each run") + "; arrows move the cursor, + and - zoom"});
       this.values = element("div", {class: "values"});
       this.figure = element("figure", {class: "chart", "data-metric": series.metric},
-                             element("figcaption", {}, element("span", {class: "title"}, ...heaptape.terms(this.title())),
-                                     heaptape.picture.pngButton(this.title(), () => view.about(), () => [this.figure, view.keysBox])),
+                            element("figcaption", {}, element("span", {class: "title"}, ...heaptape.terms(this.title())),
+                                    heaptape.picture.pngButton(this.title(), () => view.about(), () => [this.figure, view.keysBox])),
                             this.values, this.plot);
     }
     title() {

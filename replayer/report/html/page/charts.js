@@ -85,8 +85,7 @@
         "-": () => this.zoomBy(2),
         Escape: () => this.zoomTo(null),
         Enter: () => this.pick(at),
-        PageUp: () => this.picks && this.picks.step(-1),
-        PageDown: () => this.picks && this.picks.step(1),
+        ...(this.picks ? {PageUp: () => this.picks.step(-1), PageDown: () => this.picks.step(1)} : {}),
       };
       if (!moves[event.key]) return;
       event.preventDefault();

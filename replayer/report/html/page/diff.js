@@ -18,11 +18,11 @@
     return [
       element("h1", {text: "heaptape diff"}),
       element("div", {class: "facts"}, side("base", data.base), side("new", data.now)),
+      data.warning ? element("p", {class: "failed", text: "WARNING: " + data.warning}) : null,
       element("p", {class: data.verdict.startsWith("FAIL") ? "verdict failed" : "verdict", id: "verdict", text: data.verdict}),
       data.headline ? element("p", {id: "headline", text: data.headline}) : null,
       list("parts", data.parts),
       list("reasons", data.reasons.filter((text) => !data.parts.some((part) => part.includes(text)))),
-      data.warning ? element("p", {class: "failed", text: "WARNING: " + data.warning}) : null,
       ...data.notes.map((note) => element("p", {class: "note", text: note})),
     ].filter(Boolean);
   }

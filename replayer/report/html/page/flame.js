@@ -307,7 +307,7 @@
     // Shows the bytes pinned in the same run at a moment; returns why not, if so.
     goTo(moments) {
       const now = this.tree.pinned[this.metric];
-      if (!now) return `The flame graph keeps its value, ${this.about(this.metric).words}; bytes pinned would follow.`;
+      if (!now) return `The flame graph keeps its value, ${this.about(this.metric).words}: only bytes pinned follow the moment.`;
       const isThen = ({label, moments: held}) => label === now.label && held.some((name) => moments.includes(name));
       const found = this.tree.metrics.find((metric) => this.tree.pinned[metric] && isThen(this.tree.pinned[metric]));
       if (!found) return `The flame graph keeps its moment: nothing is known to be pinned in ${now.label} at this one.`;

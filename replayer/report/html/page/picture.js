@@ -53,7 +53,7 @@
       const y = box.top + box.height / 2 - this.top;
       context.save();
       context.strokeStyle = getComputedStyle(line).stroke;
-      context.lineWidth = 3;
+      context.lineWidth = Number(line.getAttribute("stroke-width"));
       context.setLineDash(dash);
       context.beginPath();
       context.moveTo(box.left - this.left, y);
@@ -111,7 +111,9 @@
     return canvas;
   }
 
+  // A browser makes no picture that is too large for it.
   function download(name, blob) {
+    if (!blob) return console.error("This picture is too large for the browser.");
     const link = element("a", {href: URL.createObjectURL(blob), download: name});
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60_000);

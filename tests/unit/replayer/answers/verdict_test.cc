@@ -194,10 +194,9 @@ TEST(Verdict, CallsAnAllocatorBetterBeyondTheErrorOnly) {
   const Verdict none = judged(runs);
   EXPECT_EQ(kinds(none),
             (std::vector{FindingKind::kHoles, FindingKind::kNoBetter, FindingKind::kLive}));
-  EXPECT_EQ(
-      evidence(none, finding_of(none, FindingKind::kNoBetter)),
-      "another allocator may help: of a, b, b would hold least, 80.0 MiB at the peak, 20.0 MiB "
-      "less, but the prediction may be wrong by 20.0 MiB");
+  EXPECT_EQ(evidence(none, finding_of(none, FindingKind::kNoBetter)),
+            "another allocator may help: b would hold 80.0 MiB at the peak, 20.0 MiB less, but the "
+            "prediction may be wrong by 20.0 MiB");
   EXPECT_EQ(action(none, finding_of(none, FindingKind::kNoBetter), ""), "try b");
   runs[1].states[0].account.hole_bytes = 46 * kMiBs;  // 4 %, beyond an error of 3 %
   runs.pop_back();
@@ -297,9 +296,13 @@ TEST(Verdict, SaysThatLiveBytesAreNeverFreed) {
   EXPECT_EQ(evidence(verdict, verdict.findings[0]), live);
   verdict.end_live_bytes = 45 * kMiBs;
   EXPECT_EQ(evidence(verdict, verdict.findings[0]),
-            live + "; at the end 45.0 MiB is still live, never freed");
-  verdict.end_live_bytes -= 1024;
+            live + "; 45.0 MiB is live at the end, never freed");
+  verdict.end_live_bytes -= 1;
   EXPECT_EQ(evidence(verdict, verdict.findings[0]), live);
+  // Five bytes, all freed.
+  const Verdict tiny = judged(std::vector{run_of("glibc", RunRole::kFaithful, 5, 0)});
+  EXPECT_EQ(evidence(tiny, tiny.findings[0]),
+            "5 B (100.0%) is live: another allocator cannot hold less than that");
 }
 
 TEST(Verdict, PromisesNoPurgeOfLessThanAFifth) {

@@ -322,6 +322,14 @@ TEST(Noise, IsMarkedInTables) {
   EXPECT_EQ(to_markdown(diff).find("changed most"), std::string::npos);
 }
 
+TEST(DiffText, BeginsWithAWarning) {
+  ReportDiff diff;
+  diff.warning = "these are not alike";
+  diff.summary.headline = "glibc keeps much.";
+  EXPECT_TRUE(
+      to_text(diff).starts_with("WARNING: these are not alike\n\nglibc keeps much.\n\nbase "));
+}
+
 TEST(DiffText, ListsOnlyGatesThatFailed) {
   const auto report = [](const char* path, uint64_t bytes) {
     return tests::named_report(path,

@@ -152,6 +152,16 @@ TEST(SiteDiff, NamesNobodyForWhatNoListedSiteChanged) {
   EXPECT_EQ(culprit_text(diff_sites(base, now).front()), "");
 }
 
+// Within two standard errors the change may be none.
+TEST(SiteDiff, NamesNobodyForAChangeWithinItsError) {
+  SiteChanges changes = peak_changes({site("a", 1, 100)}, {site("a", 1, 200)});
+  changes.sites[0].base_error = 30;
+  changes.sites[0].now_error = 40;
+  EXPECT_EQ(culprit_text(changes), "a (a.cc:1) has 100 B +- 50 more at the peak");
+  changes.sites[0].now_error = 41;
+  EXPECT_EQ(culprit_text(changes), "");
+}
+
 // The diff of reports in which a() grew from 100 to 400 bytes and b() shrank from 100 to 0.
 ReportDiff site_sample_diff(const char* gate) {
   const auto run = [](uint64_t bytes) {

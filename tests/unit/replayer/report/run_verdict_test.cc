@@ -303,11 +303,13 @@ constexpr uint64_t kSecond = 1'000'000'000;
 // A recorded run of a second with 200 MiB live and 7 MiB in holes, of which a sample found 9 MiB so
 // long before its end.
 Verdict verdict_on_sample(uint64_t before_ns) {
-  schema::ProcessSample sample;
-  sample.time_ns = kSecond - before_ns;
-  sample.parts.malloc_bytes = 9 * kMebibyte;
+  schema::ReportFigures report;
+  report.moments = {{"exit", 10, kSecond,
+                     schema::ProcessFigures{.time_ns = kSecond - before_ns,
+                                            .anonymous_bytes = 9 * kMebibyte,
+                                            .malloc_bytes = 9 * kMebibyte}}};
   MomentState state;
-  state.moment = {.name = "exit", .event = 10, .time_ns = kSecond, .process = sample};
+  state.moment = {.name = "exit", .event = 10, .time_ns = kSecond};
   state.snapshot.at = 10;
   state.snapshot.live.live_bytes = state.snapshot.usable_bytes = 200 * kMebibyte;
   state.account = Account{.live_bytes = 200 * kMebibyte, .hole_bytes = 7 * kMebibyte};
@@ -315,7 +317,7 @@ Verdict verdict_on_sample(uint64_t before_ns) {
   run.metrics.known_resident = KnownResident::kHoles;
   run.metrics.moments = {state};
   const ReplayOptions options{.specs = {}, .moments = {state.moment}};
-  return judge_runs(tests::sample_header(), {}, {run}, options);
+  return judge_runs(tests::sample_header(), report, {run}, options);
 }
 
 TEST(RecordedRun, HoldsOnlyMemoryThatASampleNearTheMomentFound) {
@@ -376,6 +378,8 @@ TEST_F(PredictionError, GrowsWithThreadsUnlessTheReplayIsFaithful) {
   put_blocks_where_they_were(0.98);
   EXPECT_EQ(error(4), 20 * kMebibyte);
   EXPECT_EQ(error(1), 3 * kMebibyte);
+  EXPECT_EQ(verdict(1).error_share, 0.03);
+  EXPECT_EQ(verdict(4).error_share, 0.20);
 }
 
 // A quarter of what may still be there.

@@ -7,6 +7,7 @@
 
 #include "base/output_file.h"
 #include "schema/report/report_figures.h"
+#include "schema/report/report_file.h"
 #include "schema/report/report_json.h"
 #include "tests/support/temp_dir.h"
 
@@ -53,7 +54,7 @@ std::string report_json(const StackTree& tree, const std::string& from = "",
 base::Result<std::optional<StackTree>> read(const std::string& json) {
   const tests::TempDir dir;
   EXPECT_TRUE(base::write_file(dir.file("r.json"), json).ok());
-  return read_stack_tree(dir.file("r.json"));
+  return ReportFile::read(dir.file("r.json"))->stack_tree();
 }
 
 TEST(StackTree, ComesBackFromAReport) {
