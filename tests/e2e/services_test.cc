@@ -69,8 +69,9 @@ class Services : public RecordTest {
       EXPECT_EQ(process.ended.find("running"), std::string::npos) << process.title;
     }
   }
-  std::vector<std::string> copies(int number) const {
-    return files_with(".flush-" + std::to_string(number) + ".tape");
+  std::vector<std::string> copies(int number) const { return files_with(copy_end(number)); }
+  static std::string copy_of(const std::string& tape, int number) {
+    return tape.substr(0, tape.rfind(".tape")) + copy_end(number);
   }
   // `heaptape ctl flush`; there are as many copies as are said at least, and all are whole.
   void flush(int pid, size_t processes, int number = 1) const {
@@ -95,6 +96,7 @@ class Services : public RecordTest {
     }
     return files;
   }
+  static std::string copy_end(int number) { return ".flush-" + std::to_string(number) + ".tape"; }
   // All that was recorded so far.
   std::map<std::string, std::string> recorded_files() const {
     std::map<std::string, std::string> files;
@@ -184,11 +186,11 @@ TEST_F(RedisService, LeavesItsLastCallsWhenItIsKilled) {
     expect_whole(manifest);
     EXPECT_GT(blocks_from(tape_of(manifest, killed), kAfter), 0u);
     EXPECT_GT(blocks_from(tape_of(manifest, killed), kBefore), 0u) << "it lives";
-    for (const std::string& copy : copies(1)) {
-      if (earlier.contains(copy)) continue;
-      EXPECT_GT(blocks_from(copy, kBefore), 0u);
-      EXPECT_EQ(blocks_from(copy, kAfter), 0u);
-    }
+    // There is another of the first process, if that had not ended for the recorder by then.
+    const std::string copy = copy_of(tape_of(manifest, killed), 1);
+    EXPECT_FALSE(earlier.contains(copy));
+    EXPECT_GT(blocks_from(copy, kBefore), 0u);
+    EXPECT_EQ(blocks_from(copy, kAfter), 0u);
     if (!earlier.empty()) expect_unchanged(earlier);
   }
 }
