@@ -10,6 +10,7 @@
 
 #include "allocators/catalog/backend_spec.h"
 #include "base/result.h"
+#include "replayer/answers/closeup.h"
 #include "replayer/answers/moment.h"
 #include "replayer/answers/pins.h"
 #include "replayer/engine/action.h"
@@ -72,6 +73,7 @@ struct RunResult {
   std::optional<HeapPicture> picture = {};
   std::vector<PinsAtMoment> pins = {};  // block by block, by call; empty where they were not kept
   std::shared_ptr<const HeapFilm> film = nullptr;  // null where it was not kept
+  std::vector<Closeup> closeups = {};              // with a film, at each moment but marks, by call
   // Of the calls that were replayed: the same in all runs that came to the end.
   std::shared_ptr<const ProgramProfile> program = nullptr;
 };

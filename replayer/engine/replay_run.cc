@@ -210,7 +210,7 @@ Status ReplayRun::look(std::span<const Moment> moments) {
   if (!kept.ok()) return settle(kept.error());
   analysis_->look(moments, measured, *kept);
   analysis_->note_resident(measured.resident_bytes);
-  if (names_culprits_ || keep_pins_ || keep_pinning_blocks_) keep_pins(moments);
+  keep_pins(moments);
   if (!keep_picture_) return {};
   picture_ = analysis_->picture(measured);
   const auto own = backend_->own_statistics();
@@ -219,16 +219,27 @@ Status ReplayRun::look(std::span<const Moment> moments) {
   return {};
 }
 
+size_t ReplayRun::closeup_blocks(size_t runs) {
+  constexpr size_t kBlocks = 2048;
+  return std::max<size_t>(kBlocks / std::max<size_t>(runs, 1), 1);
+}
+
 void ReplayRun::keep_pins(std::span<const Moment> moments) {
-  if (!backend_->traits().places_blocks) return;
+  const bool needs_holes = names_culprits_ || closeup_blocks_ != 0;
+  const bool needs_pins = keep_pins_ || keep_pinning_blocks_;
+  if (!backend_->traits().places_blocks || (!needs_holes && !needs_pins)) return;
   std::vector<std::string> names;
   for (const Moment& moment : moments) {
     if (!moment.name.starts_with(kMarkPrefix)) names.push_back(moment.name);
   }
   if (names.empty()) return;
   const HeapPicture picture = analysis_->picture(measured_);
-  if (names_culprits_) analysis_->note_culprit(main_culprit(picture, find_holes(picture)));
-  if (!keep_pins_ && !keep_pinning_blocks_) return;
+  if (needs_holes) {
+    const std::vector<Hole> holes = find_holes(picture);
+    if (names_culprits_) analysis_->note_culprit(main_culprit(picture, holes));
+    if (closeup_blocks_ != 0) closeups_.push_back(close_up(picture, holes, closeup_blocks_));
+  }
+  if (!needs_pins) return;
   std::vector<PinningBlock> blocks = pinning_blocks(picture);
   if (keep_pins_) analysis_->note_pins(blocks, run_calls_);
   if (keep_pinning_blocks_) pins_.push_back({std::move(names), std::move(blocks)});
@@ -281,6 +292,7 @@ RunResult ReplayRun::finish(const SlotResolver& resolver, uint64_t events,
   result.picture = std::move(picture_);
   result.pins = std::move(pins_);
   result.film = analysis_->film();
+  result.closeups = std::move(closeups_);
   add_notes(options, facts, result);
   return result;
 }

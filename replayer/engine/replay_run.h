@@ -70,12 +70,13 @@ class ReplayRun {
         settings_(allocators::with_recorded_settings(spec_, *context.header, context.steer)),
         analysis_options_{.recorded_break = context.header->initial_break,
                           .heap_growths = options.heap_growths,
-                          .keep_frees = options.keep_picture,
+                          .keep_frees = options.keep_picture || options.keep_film,
                           .keep_film = options.keep_film},
         keep_picture_(options.keep_picture),
         names_culprits_(options.name_culprits),
         keep_pins_(options.keep_pins),
         keep_pinning_blocks_(options.keep_pinning_blocks),
+        closeup_blocks_(options.keep_film ? closeup_blocks(options.specs.size()) : 0),
         run_calls_(run_calls),
         is_timed_(options.jobs == 1) {}
 
@@ -87,8 +88,10 @@ class ReplayRun {
   // What is resident now.
   base::Status measure();
   base::Status look(std::span<const Moment> moments);
-  // All are at one call.
+  // Who pins what, and close-ups. All moments are at one call.
   void keep_pins(std::span<const Moment> moments);
+  // In a close-up of one of so many runs; together they have a bound, since a page has all of them.
+  static size_t closeup_blocks(size_t runs);
   base::Status perform(const Action& action);
   base::Status steer(const schema::SteeringCall& call);
   bool has_set(const schema::SteeringCall& call) const;
@@ -122,10 +125,12 @@ class ReplayRun {
   const bool names_culprits_;
   const bool keep_pins_;
   const bool keep_pinning_blocks_;
+  const size_t closeup_blocks_;  // 0: none are kept
   const uint64_t run_calls_;
   const bool is_timed_;
   std::optional<HeapPicture> picture_;
   std::vector<PinsAtMoment> pins_;
+  std::vector<Closeup> closeups_;
   std::string output_;  // of a failed allocator
 };
 

@@ -44,7 +44,7 @@ class Film(OnePage):
         planes = bytes(byte for first, second in FRAMES.values() for byte in first + [a ^ b for a, b in zip(first, second)])
         film = {"label": "one", "events": 1000, "cellBytes": 4096, "knowsAbsent": True, "offered": 2, "at": [10, 100],
                 "stretches": [["1000", 2], ["9000", 2]], "packed": pack(planes),
-                "sums": pack(json.dumps(SUMS).encode()), "items": pack(json.dumps(ITEMS).encode())}
+                "sums": pack(json.dumps(SUMS).encode()), "items": pack(json.dumps(ITEMS).encode()), "closeups": pack(b"[]")}
         self.driver.execute_async_script("const [film, done] = arguments; heaptape.readFilm(film).then((read) => { window.film = read; done(); })", film)
 
     def colours(self, kind):
@@ -136,9 +136,10 @@ class Places(OnePage):
             "packed": pack(planes),
             "sums": pack(json.dumps({name: [1] * len(AT) for name in SUMS}).encode()),
             "items": pack(json.dumps(items).encode()),
+            "closeups": pack(b"[]"),
         }
         cls.driver.execute_async_script("""const [film, moments, done] = arguments;
-            window.map = heaptape.heapMap({films: {runs: [null, film], sites: ['lex']}, moments}, document.body);
+            window.map = heaptape.heapMap({films: {runs: [null, film], sites: ['lex'], closeSites: []}, moments}, document.body);
             map.chooseRun(0).then(() => { window.film = map.film; done(); });""", film, MOMENTS)
 
     def test_have_the_mean_colour_of_their_parts(self):

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <string>
 #include <utility>
 
 #include "replayer/export/gzip.h"
+#include "replayer/report/html/closeup_data.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -22,12 +22,6 @@ std::string packed(const std::string& bytes) {
   const kj::String text =
       kj::encodeBase64(kj::arrayPtr(reinterpret_cast<const kj::byte*>(small.data()), small.size()));
   return {text.cStr(), text.size()};
-}
-
-std::string hexadecimal(uint64_t address) {
-  char text[2 + 16 + 1];
-  std::snprintf(text, sizeof text, "%llx", static_cast<unsigned long long>(address));
-  return text;
 }
 
 char level(float value, float levels) {
@@ -50,9 +44,9 @@ class FilmWriter {
 
   size_t packed_bytes() const { return planes_.size() + sums_.size() + items_.size(); }
 
-  void write(JsonWriter& out, const std::string& label) const {
+  void write(JsonWriter& out, const RunResult& run) const {
     out.open_object();
-    out.field("label", label);
+    out.field("label", run.spec.label);
     out.field("events", events_);
     out.field("cellBytes", film_.cell_bytes());
     out.field("knowsAbsent", film_.knows_absent());
@@ -66,6 +60,7 @@ class FilmWriter {
     out.field("sums", sums_);
     out.field("items", items_);
     out.field("packed", planes_);
+    out.field("closeups", packed(closeups_json(run.closeups, sites_)));
     out.close_object();
   }
 
@@ -114,7 +109,7 @@ class FilmWriter {
     out.open_object();
     out.name("begin");
     out.open_list();
-    for (const FilmItem& item : items) out.string(hexadecimal(item.range.begin));
+    for (const FilmItem& item : items) out.address(item.range.begin);
     out.close_list();
     const auto column = [&](const char* name, auto value) {
       out.name(name);
@@ -172,7 +167,7 @@ class FilmWriter {
       uint64_t cells = 1;
       while (i + cells < order_.size() && numbers[order_[i + cells]] == first + cells) ++cells;
       out.open_list();
-      out.string(hexadecimal(first * film_.cell_bytes()));
+      out.address(first * film_.cell_bytes());
       out.number(cells);
       out.close_list();
       i += cells;
@@ -189,17 +184,16 @@ class FilmWriter {
   std::string items_;
 };
 
-void write_film(JsonWriter& out, const std::string& label, const HeapFilm& whole,
-                const FilmSites& sites, size_t most_bytes) {
+void write_film(JsonWriter& out, const RunResult& run, const FilmSites& sites, size_t most_bytes) {
   constexpr size_t kFewest = 32;
-  HeapFilm film = whole;
+  HeapFilm film = *run.film;
   for (;;) {
     const FilmWriter writer(film, sites);
     const size_t cells = film.cell_numbers().size();
     const size_t frames = film.frames().size();
     const bool fits = writer.packed_bytes() <= most_bytes;
     if (fits || (cells <= kFewest && frames <= kFewest)) {
-      return writer.write(out, label);
+      return writer.write(out, run);
     }
     if (cells >= frames) {
       film.halve_cells();
@@ -221,11 +215,13 @@ void write_films(JsonWriter& out, const std::vector<RunResult>& runs, const Film
   out.open_object();
   out.name("sites");
   out.list(sites.names);
+  out.name("closeSites");
+  out.list(sites.close_names);
   out.name("runs");
   out.open_list();
   for (const RunResult& run : runs) {
     if (has_film(run)) {
-      write_film(out, run.spec.label, *run.film, sites, most_bytes / films);
+      write_film(out, run, sites, most_bytes / films);
     } else {
       out.null();
     }

@@ -11,10 +11,10 @@
 namespace heaptape::replayer {
 
 // Writes null if no run has a film. Otherwise
-//   {"sites": [name...], "runs": [null, or {"label", "events", "cellBytes", "knowsAbsent",
-//     "offered", "at": [call...], "stretches": [[address, cells]...], "sums", "items",
-//     "packed"}...]}
-// Addresses are strings of hexadecimal digits. `packed`, `sums` and `items` are base 64 of gzip.
+//   {"sites": [name...], "closeSites": [name...], "runs": [null, or {"label", "events",
+//     "cellBytes", "knowsAbsent", "offered", "at": [call...], "stretches": [[address, cells]...],
+//     "sums", "items", "packed", "closeups"}...]}
+// Addresses are strings of hexadecimal digits. The last four are base 64 of gzip.
 // `packed`: planes with a byte for each cell of each frame, frame after frame, cells by address,
 // each byte XORed with that of the previous frame. The planes are
 // - the live part of the cell, the free resident part, and the free nonresident part: three planes,
@@ -25,9 +25,10 @@ namespace heaptape::replayer {
 // "freeAbsent"}.
 // `items`: JSON text, the columns of FilmItem by address: {"begin", "bytes", "birth", "asked",
 // "first", "last"}, addresses as strings, frames by number; `birth` 0 is a hole.
+// `closeups`: that of closeup_data.h; `closeSites` has the names of its sites.
 //
-// All runs together take about `most_bytes`: a film that does not fit gets cells of twice the size
-// or half the frames until it does.
+// Without close-ups all runs together take about `most_bytes`: a film that does not fit gets cells
+// of twice the size or half the frames until it does.
 void write_films(JsonWriter& out, const std::vector<RunResult>& runs, const FilmSites& sites,
                  size_t most_bytes);
 

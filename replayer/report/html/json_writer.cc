@@ -56,6 +56,10 @@ void JsonWriter::number(uint64_t number) {
   raw(number > kMostExact ? '"' + digits + '"' : digits);
 }
 
+void JsonWriter::address(uint64_t address) {
+  string(base::format_text("%llx", static_cast<unsigned long long>(address)));
+}
+
 void JsonWriter::number(double number) {
   if (!std::isfinite(number)) return null();
   raw(base::format_text("%.17g", number));

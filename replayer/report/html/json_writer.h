@@ -27,7 +27,8 @@ class JsonWriter {
   void string(const std::string& text);  // as display_text
   // Beyond 2^53, which JavaScript cannot represent exactly, writes a string of digits.
   void number(uint64_t number);
-  void number(double number);  // null unless finite
+  void number(double number);      // null unless finite
+  void address(uint64_t address);  // a string of hexadecimal digits
   void boolean(bool value) { raw(value ? "true" : "false"); }
   void null() { raw("null"); }
   // Writes a value that is already JSON.

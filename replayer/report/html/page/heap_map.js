@@ -38,6 +38,7 @@
       this.legend = element("ul", {class: "legend"});
       this.note = element("p", {class: "note"});
       this.moments = element("div", {class: "tools", role: "group", "aria-label": "Moments"});
+      this.closeup = new heaptape.Closeup(this.data, (call, address) => this.goToAddress(call, address));
       const button = (text, act) => element("button", {type: "button", text, onclick: act});
       const runs = this.packed.map((run, i) => [String(i), run.label]);
       const kinds = COLOURINGS.filter(([kind]) => kind !== "site" || this.data.films.sites.length !== 0);
@@ -48,7 +49,7 @@
         this.frameBox = element("div", {class: "map-frame"}, this.canvas, this.marks),
         element("div", {class: "tools map-tools"}, this.slider, button("Zoom in", () => this.zoomBy(0.5)),
                 button("Zoom out", () => this.zoomBy(2)), button("Whole heap", () => this.zoomTo(null)), heaptape.picture.pngButton("heap", () => this.pictureTitle(), () => [this.frameBox, this.legend, this.detail])),
-        this.moments, this.detail, this.note);
+        this.moments, this.detail, this.note, this.closeup.parts);
       this.prepare(this.wanted);
       this.keepState();
     }
@@ -61,10 +62,13 @@
       const kept = (name, read, count) => keep(name, () => this.waiting[name] === undefined ? read() : this.waiting[name], (text) => {
         if (text !== "" && !numbers(text, count)) return;
         this.waiting[name] = text;
-        if (this.film) this.go(this.restored());
+        if (!this.film) return;
+        this.go(this.restored());
+        this.showCloseup();
       });
       kept("place", () => this.chosen, 2);
       kept("box", () => this.zoom ? list(["left", "right", "low", "high"].map((side) => this.zoom[side])) : "", 4);
+      this.closeup.keepState();
     }
     // Applies these, and returns the place to be shown.
     restored() {
@@ -114,6 +118,7 @@
       this.at = this.firstPlace();
       this.chosen = "";
       this.show(this.restored());
+      this.showCloseup();
       await this.colourBy(this.kind);
     }
 
@@ -261,6 +266,17 @@
     choose(at) {
       this.chosen = at.row === null ? "" : at.frame + "," + Math.floor(at.row);
       this.go(at);
+      this.showCloseup();
+    }
+    showCloseup() {
+      const {film, at} = this;
+      const begin = at.row === null ? null : film.addressOf(at.row);
+      this.closeup.follow(film, film.at[at.frame], begin === null ? null : {begin, end: begin + BigInt(film.cellBytes)});
+    }
+    // Follows the close-up.
+    goToAddress(call, address) {
+      const row = this.film.rowOf(address);
+      this.go({frame: this.film.frameAt(call), row: row === null ? null : Math.floor(row)});
     }
     within(frame, row) {
       return {frame: clamp(frame, 0, this.film.frames - 1), row: row === null ? null : clamp(row, 0, this.film.rows - 1)};

@@ -16,7 +16,7 @@
   const SIZE_LEVELS = 4;
 
   class Film {
-    constructor(packed, sums, items) {
+    constructor(packed, sums, items, closeups) {
       this.label = packed.label;
       this.events = Number(packed.events);
       this.cellBytes = Number(packed.cellBytes);
@@ -29,6 +29,7 @@
       this.fullCell = SHARE_LEVELS;
       this.sumsOfAll = sums;
       this.readItems(items);
+      this.closeups = heaptape.readCloseups(closeups);
     }
 
     // Undoes the XOR of each frame with the previous one, in place. Each plane is a task of its
@@ -126,7 +127,7 @@
   }
 
   heaptape.readFilm = async function (packed) {
-    const [planes, ...texts] = await Promise.all([packed.packed, packed.sums, packed.items].map(unpacked));
+    const [planes, ...texts] = await Promise.all([packed.packed, packed.sums, packed.items, packed.closeups].map(unpacked));
     const film = new Film(packed, ...texts.map((text) => JSON.parse(new TextDecoder().decode(text))));
     await film.readPlanes(new Uint8Array(planes));
     return film;

@@ -228,5 +228,5 @@
     if (y >= frame.y && y <= frame.y + frame.height) line(context, frame.x, y, frame.x + frame.width, y);
   }
 
-  heaptape.mapPaint = {Frame, drawHeap, drawMarks, legend, paint};
+  heaptape.mapPaint = {Frame, cleared, drawHeap, drawMarks, legend, paint};
 })();

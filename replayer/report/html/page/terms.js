@@ -55,8 +55,11 @@
       const name = TERMS[match.slice(1).findIndex(Boolean)][0];
       if (known.has(name)) continue;
       known.add(name);
-      made.push(document.createTextNode(text.slice(from, match.index)), term(match[0], [name]));
-      from = match.index + match[0].length;
+      const after = match.index + match[0].length;
+      const [mark] = text.slice(after).match(/^[.,;:)]*/);  // browsers would break the line between a button and it
+      const explained = term(match[0], [name]);
+      made.push(document.createTextNode(text.slice(from, match.index)), mark === "" ? explained : element("span", {class: "unbroken"}, explained, mark));
+      from = after + mark.length;
     }
     return [...made, document.createTextNode(text.slice(from))];
   }

@@ -5,20 +5,20 @@
 namespace heaptape::replayer {
 namespace {
 
-using Change = LiveProfile::Change;
+using LiveChange = LiveProfile::Change;
 
 // A program of blocks of 100 bytes.
 class LiveProfileTest : public testing::Test {
  protected:
   void allocate(uint64_t count) {
-    for (uint64_t i = 0; i < count; ++i) note(live_ += 100, Change::kAllocated);
+    for (uint64_t i = 0; i < count; ++i) note(live_ += 100, LiveChange::kAllocated);
   }
   void allocate_anew(uint64_t count) {
     live_ = event_ = 0;
     allocate(count);
   }
   void release(uint64_t count) {
-    for (uint64_t i = 0; i < count; ++i) note(live_ -= 100, Change::kFreed);
+    for (uint64_t i = 0; i < count; ++i) note(live_ -= 100, LiveChange::kFreed);
   }
   void work(uint64_t pairs) {
     for (uint64_t i = 0; i < pairs; ++i) {
@@ -27,7 +27,7 @@ class LiveProfileTest : public testing::Test {
     }
   }
   void resize(uint64_t count) {
-    for (uint64_t i = 0; i < count; ++i) note(live_, Change::kNone);
+    for (uint64_t i = 0; i < count; ++i) note(live_, LiveChange::kNone);
   }
   void pause() { profile_.note_pause(); }
 
@@ -35,7 +35,7 @@ class LiveProfileTest : public testing::Test {
   LiveProfile profile_;
 
  private:
-  void note(uint64_t live, Change change) { profile_.note(++event_, live, change); }
+  void note(uint64_t live, LiveChange change) { profile_.note(++event_, live, change); }
 
   uint64_t live_ = 0;
 };

@@ -86,6 +86,20 @@ TEST_F(FilmSitesTest, AreOthersWhereTheyHaveLess) {
   EXPECT_EQ(sites.by_birth.at(1), FilmSites::kOther);
 }
 
+TEST_F(FilmSitesTest, HaveNamesInCloseupsHoweverLittleTheyHave) {
+  const LiveBlock small{.birth = 1};
+  const LiveBlock large{.birth = 10};
+  const LiveBlock from_before{.birth = 0};
+  runs_[0].closeups = {{5, {{{}, {small, from_before}, {}}}}, {9, {{{}, {small, large}, {}}}}};
+  const FilmSites sites = found();
+  ASSERT_EQ(sites.close_names.size(), 2u);
+  EXPECT_TRUE(sites.close_names[0].starts_with("f1 ")) << sites.close_names[0];
+  EXPECT_TRUE(sites.close_names[1].starts_with("f10 ")) << sites.close_names[1];
+  const std::unordered_map<uint64_t, uint32_t> numbers{{1, 1}, {10, 2}};
+  EXPECT_EQ(sites.close_by_birth, numbers);
+  EXPECT_EQ(sites.names.size(), 8u);
+}
+
 TEST_F(FilmSitesTest, AreNoneWithoutAFilm) {
   runs_[0].film = nullptr;
   EXPECT_TRUE(found().names.empty());
