@@ -288,7 +288,7 @@ std::string ReportDiff::verdict() const {
   if (new_failures != 0 && gates.empty()) {
     return "FAIL: " + base::counted(new_failures, "run") + " failed, " + compared;
   }
-  if (gates.empty()) return "PASS: " + compared + ", no gates given";
+  if (gates.empty()) return compared + "; no gates were given, so nothing was checked";
   const auto failures =
       static_cast<size_t>(std::ranges::count(gates, GateState::kFailed, &GateOutcome::state));
   const auto skipped =

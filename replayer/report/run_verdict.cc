@@ -69,14 +69,15 @@ uint64_t error_bytes(const RunResult& run, const Account& account, double share)
 }
 
 // The recorded run was sampled at times. A sample near the moment says how much of large blocks was
-// never touched.
+// never touched. If more than all live blocks is missing, the heap was another one by then.
 void note_untouched(const schema::ProcessFigures* process, Account& account) {
   constexpr uint64_t kNotedBytes = 1 << 20;
   if (process == nullptr || !process->malloc_bytes) return;
   const uint64_t sum = account.live_bytes + account.slack_bytes + account.metadata_bytes +
                        account.cached_bytes + account.hole_bytes + account.top_bytes;
   if (sum < *process->malloc_bytes + kNotedBytes) return;
-  account.untouched_bytes = sum - *process->malloc_bytes;
+  const uint64_t missing = sum - *process->malloc_bytes;
+  if (missing <= account.live_bytes) account.untouched_bytes = missing;
 }
 
 std::vector<JudgedState> states_of(const RunResult& run, double share,

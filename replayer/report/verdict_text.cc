@@ -126,9 +126,13 @@ std::string overlap_text(const Verdict& verdict) {
 }
 
 // Most of what is live at the moment is so at the end: there is no need to be exact.
-std::string never_freed_text(const Verdict& verdict) {
+bool is_never_freed(const Verdict& verdict) {
   const uint64_t live = verdict.live_bytes + verdict.untouched_bytes;
-  if (verdict.end_live_bytes == 0 || verdict.end_live_bytes < live - live / 10) return "";
+  return verdict.end_live_bytes != 0 && verdict.end_live_bytes >= live - live / 10;
+}
+
+std::string never_freed_text(const Verdict& verdict) {
+  if (!is_never_freed(verdict)) return "";
   return "; " + bytes_text(verdict.end_live_bytes) + " is live at the end, never freed";
 }
 
@@ -243,9 +247,9 @@ std::string headline(const Verdict& verdict) {
   if (verdict.untouched_bytes != 0 && verdict.role == RunRole::kRecorded) {
     text += " (" + bytes_text(verdict.untouched_bytes) + " more were never touched)";
   }
-  return text + (verdict.has_little_to_gain()
-                     ? ". Most of it is in use: an allocator can change little."
-                     : ".");
+  if (!verdict.has_little_to_gain()) return text + ".";
+  return text + ". Most of it is " + (is_never_freed(verdict) ? "never freed" : "in use") +
+         ": an allocator can change little.";
 }
 
 std::string evidence(const Verdict& verdict, const Finding& finding) {

@@ -134,12 +134,14 @@ std::string static_content(const ReportDiff& diff) {
     TableRow& row = gates.emplace_back(gate_row(gate));
     std::swap(row[0], row[1]);
   }
+  const std::string verdict = html_element("p class=\"verdict\"", diff.verdict());
+  const std::string headline = html_element("p", diff.summary.headline);
+  const bool has_failed = diff.verdict().starts_with("FAIL");
   std::string text =
       html_element("h1", "heaptape diff") + html_element("p", "base: " + side_text(diff.base)) +
       html_element("p", "new: " + side_text(diff.now)) +
       html_element("p", diff.warning.empty() ? "" : "WARNING: " + diff.warning) +
-      html_element("p class=\"verdict\"", diff.verdict()) +
-      html_element("p", diff.summary.headline) + html_list(part_lines(diff.summary)) +
+      (has_failed ? verdict + headline : headline + verdict) + html_list(part_lines(diff.summary)) +
       html_list(reasons_text(diff)) + html_list(diff.notes) + html_table("Gates", gates, 1);
   for (const RunDiff& run : diff.runs) {
     text += html_table(run.label, diff_table(run, run.table_rows), 1) + html_list(run.notes);

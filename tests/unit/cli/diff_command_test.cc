@@ -91,13 +91,13 @@ TEST_F(DiffCommand, ComparesTheRunsOfOneReport) {
             std::string::npos)
       << out_.str();
   EXPECT_EQ(out_.str().find("\nrun glibc\n"), std::string::npos);
-  EXPECT_NE(out_.str().find(" 1 run compared"), std::string::npos);
+  EXPECT_NE(out_.str().find("\n1 run compared"), std::string::npos);
 }
 
 TEST_F(DiffCommand, ComparesAllRunsWithOneOfTheBase) {
   options_.baseline = "glibc";
   EXPECT_EQ(run(), 0);
-  EXPECT_NE(out_.str().find(" 2 runs compared"), std::string::npos) << out_.str();
+  EXPECT_NE(out_.str().find("\n2 runs compared"), std::string::npos) << out_.str();
 }
 
 TEST_F(DiffCommand, RefusesABaselineThatIsNotThere) {

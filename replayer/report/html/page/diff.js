@@ -14,14 +14,19 @@
     return texts.length === 0 ? null : element("ul", {class: "where", id}, ...texts.map((text) => element("li", {}, ...prose(text))));
   }
 
+  // Begins with the change, unless something failed.
   function head(data) {
+    const isFailed = data.verdict.startsWith("FAIL");
+    const isFirst = isFailed || !data.headline;
+    const verdict = element("p", {class: isFailed ? "verdict failed" : isFirst ? "verdict" : null, id: "verdict", text: data.verdict});
     return [
       element("h1", {text: "heaptape diff"}),
       element("div", {class: "facts"}, side("base", data.base), side("new", data.now)),
       data.warning ? element("p", {class: "failed", text: "WARNING: " + data.warning}) : null,
-      element("p", {class: data.verdict.startsWith("FAIL") ? "verdict failed" : "verdict", id: "verdict", text: data.verdict}),
-      data.headline ? element("p", {id: "headline", text: data.headline}) : null,
+      isFirst ? verdict : null,
+      data.headline ? element("p", {id: "headline", class: isFirst ? null : "verdict", text: data.headline}) : null,
       list("parts", data.parts),
+      isFirst ? null : verdict,
       list("reasons", data.reasons.filter((text) => !data.parts.some((part) => part.includes(text)))),
       ...data.notes.map((note) => element("p", {class: "note", text: note})),
     ].filter(Boolean);

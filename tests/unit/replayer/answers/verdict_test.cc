@@ -297,8 +297,10 @@ TEST(Verdict, SaysThatLiveBytesAreNeverFreed) {
   verdict.end_live_bytes = 45 * kMiBs;
   EXPECT_EQ(evidence(verdict, verdict.findings[0]),
             live + "; 45.0 MiB is live at the end, never freed");
+  EXPECT_TRUE(headline(verdict).ends_with(" is never freed: an allocator can change little."));
   verdict.end_live_bytes -= 1;
   EXPECT_EQ(evidence(verdict, verdict.findings[0]), live);
+  EXPECT_TRUE(headline(verdict).ends_with(" is in use: an allocator can change little."));
   // Five bytes, all freed.
   const Verdict tiny = judged(std::vector{run_of("glibc", RunRole::kFaithful, 5, 0)});
   EXPECT_EQ(evidence(tiny, tiny.findings[0]),

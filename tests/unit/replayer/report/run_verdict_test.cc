@@ -300,14 +300,14 @@ TEST(KnownRuns, AreTwentyAndSixHaveNothingToGain) {
 constexpr uint64_t kMebibyte = 1 << 20;
 constexpr uint64_t kSecond = 1'000'000'000;
 
-// A recorded run of a second with 200 MiB live and 7 MiB in holes, of which a sample found 9 MiB so
-// long before its end.
-Verdict verdict_on_sample(uint64_t before_ns) {
+// A recorded run of a second with 200 MiB live and 7 MiB in holes, of which a sample found so much
+// so long before its end.
+Verdict verdict_on_sample(uint64_t before_ns, uint64_t malloc_bytes = 9 * kMebibyte) {
   schema::ReportFigures report;
   report.moments = {{"exit", 10, kSecond,
                      schema::ProcessFigures{.time_ns = kSecond - before_ns,
-                                            .anonymous_bytes = 9 * kMebibyte,
-                                            .malloc_bytes = 9 * kMebibyte}}};
+                                            .anonymous_bytes = malloc_bytes,
+                                            .malloc_bytes = malloc_bytes}}};
   MomentState state;
   state.moment = {.name = "exit", .event = 10, .time_ns = kSecond};
   state.snapshot.at = 10;
@@ -327,6 +327,14 @@ TEST(RecordedRun, HoldsOnlyMemoryThatASampleNearTheMomentFound) {
   EXPECT_EQ(near.untouched_bytes, 198 * kMebibyte);
   const Verdict far = verdict_on_sample(kSecond / 16 + 1);
   EXPECT_EQ(far.held_bytes, 207 * kMebibyte) << "the sample may be of another heap";
+}
+
+// Only blocks can be untouched; what lies in holes was blocks before.
+TEST(RecordedRun, IsNotWhatASampleFoundWithLessThanAllButItsBlocks) {
+  EXPECT_EQ(verdict_on_sample(0, 7 * kMebibyte).untouched_bytes, 200 * kMebibyte);
+  const Verdict other = verdict_on_sample(0, 7 * kMebibyte - 1);
+  EXPECT_EQ(other.untouched_bytes, 0u);
+  EXPECT_EQ(other.held_bytes, 207 * kMebibyte);
 }
 
 // Runs that hold 100 MiB at the exit: the recorded allocator's, and another one's, which holds
