@@ -118,10 +118,11 @@ TEST_F(LateStart, ReplaysAndSaysWhatIsMissing) {
       << verify.out;
 }
 
-// Recordings of a program that says how much of its heap from before it did not get again.
+// Recordings of a program that says how much of its heap from before it did not get again. It runs
+// on until it has been sampled, also on a busy machine.
 class LateHeap : public LateStart {
  protected:
-  void record_heap(const std::string& then = "; sleep 0.2") {
+  void record_heap(const std::string& then = "; sleep 0.6") {
     const Ended ended = record(Words{target_path("late_heap"), ctl("start") + then}, {"--paused"});
     EXPECT_EQ(ended.status, 0) << ended.describe();
     unseen_ = std::strtoull(ended.out.c_str(), nullptr, 10);

@@ -343,5 +343,14 @@ def test_the_page_begins_with_the_best_candidate_and_what_it_saves(tmp_path):
         "Least resident at the peak: b, on 2 of 2 tapes; the median of its changes from a is -50.00%."
         in parse_page(tmp_path).texts
     )
-    results(tmp_path, cells({"a": [10, 10], "b": [50, 60]}))
-    assert "Least resident at the peak: a, on 2 of 2 tapes." in parse_page(tmp_path).texts
+    found = results(tmp_path, cells({"a": [10, 10], "b": [50, 60]}))
+    answer = "Least resident at the peak: a, on 2 of 2 tapes."
+    assert answer in parse_page(tmp_path).texts
+    assert found.text().splitlines()[1:3] == ["", answer]
+
+
+def test_a_tie_names_the_candidate_that_may_hold_most_more(tmp_path):
+    tie = "No candidate is best: at the peak, a, b hold least on 1 of 2 tapes each"
+    found = results(tmp_path, cells({"a": [100, 100], "b": [90, 139]}))
+    assert f"{tie}; b holds up to 39.00% more than a (t1)." in found.text()
+    assert f"\n{tie}.\n" in results(tmp_path, cells({"a": [100, 100], "b": [90, 104]})).text()

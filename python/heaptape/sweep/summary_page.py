@@ -6,17 +6,15 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .._native import percent_text
 from ..page import Hint, Section, Table, name_cell, write_page
-from ..texts import display_text, join_names, quantity_text
+from ..texts import display_text, quantity_text
 from .charts import MOST_TAPES, box_chart, heat_map, most_different
 from .grid import Grid
 from .judging import Verdict, verdict_line
 from .summary import DECIDING, ratios_of
-from .summary_text import best_text, comparison_text, metric_table, where_lines
+from .summary_text import MAIN, answer_text, best_text, comparison_text, metric_table, where_lines
 
 _MOST_ROWS = 1000  # of a table
-_MAIN = "peak.residentBytes"
 
 
 def write_summary_page(
@@ -39,33 +37,8 @@ def write_summary_page(
     ]
     tapes = quantity_text(len(grid.tapes), "tape")
     title = f"heaptape sweep: {tapes} on {quantity_text(len(grid.candidates), 'candidate')}"
-    lead = verdict_line(verdicts) if failed else _lead(sweep)
+    lead = verdict_line(verdicts) if failed else answer_text(sweep)
     write_page(path, title, sections, lead=lead)
-
-
-def _lead(sweep: dict[str, Any]) -> str:
-    """The answer: the best candidate on most tapes, if any can be best, and what it saves."""
-    for metric in sweep["summary"]["metrics"]:
-        if metric["metric"] != _MAIN or not metric["compared"]["tapes"]:
-            continue
-        rivals = [found for found in metric["candidates"] if "bestOn" in found]
-        most = max(found["bestOn"] + found["tiedOn"] for found in rivals)
-        best = [found for found in rivals if found["bestOn"] + found["tiedOn"] == most]
-        names = join_names([found["candidate"] for found in best])
-        tapes = quantity_text(metric["compared"]["tapes"], "tape")
-        if len(best) > 1 and 2 * most <= metric["compared"]["tapes"]:
-            return f"No candidate is least resident at the peak on most of {tapes}: {names} on {most:,} each."
-        text = f"Least resident at the peak: {names}, on {most:,} of {tapes}"
-        return f"{text}{_saving(best, sweep['summary']['baseline'])}."
-    return ""
-
-
-def _saving(best: Sequence[dict[str, Any]], baseline: str) -> str:
-    """The median change of the only best candidate."""
-    if len(best) > 1 or best[0]["candidate"] == baseline or not best[0]["ratio"]["tapes"]:
-        return ""
-    change = percent_text(best[0]["ratio"]["median"] - 1)
-    return f"; the median of its changes from {display_text(baseline, 60)} is {change}"
 
 
 def _gates(verdicts: Sequence[Verdict]) -> Section:
@@ -86,7 +59,7 @@ def _comparisons(grid: Grid, sweep: dict[str, Any]) -> Iterator[Section]:
     """A table for each metric, with charts if the metric has ratios."""
     base = grid.labels.index(sweep["summary"]["baseline"])
     # The metric of the page's first sentence comes first.
-    for metric in sorted(sweep["summary"]["metrics"], key=lambda one: one["metric"] != _MAIN):
+    for metric in sorted(sweep["summary"]["metrics"], key=lambda one: one["metric"] != MAIN):
         table = metric_table(metric, sweep, longest=200)
         text, figure = [line for line in [comparison_text(metric, sweep)] if line], None
         has_ratios = metric["metric"] in DECIDING and len(grid.candidates) > 1
@@ -102,13 +75,13 @@ def _comparisons(grid: Grid, sweep: dict[str, Any]) -> Iterator[Section]:
                 f"{metric['metric']}, tape by tape",
                 [_map_text(grid, base, len(shown))],
                 figure=heat_map(grid, metric["metric"], ratios, shown),
-                folded=metric["metric"] != _MAIN,
+                folded=metric["metric"] != MAIN,
             )
 
 
 def _chart_text(grid: Grid, base: int, shown: int) -> str:
     text = (
-        f"Ratios to {display_text(grid.labels[base], 60)}: a box spans half of the tapes, its line "
+        f"Ratios to {display_text(grid.labels[base], 60)}: a box spans the middle half of the tapes, its line "
         "is the median, and its whiskers end at p10 and p90."
     )
     if shown < len(grid.tapes):
@@ -118,7 +91,7 @@ def _chart_text(grid: Grid, base: int, shown: int) -> str:
 
 def _map_text(grid: Grid, base: int, shown: int) -> str:
     name = display_text(grid.labels[base], 60)
-    text = f"Blue needs less than {name}, red more; the tapes that differ most stand on top."
+    text = f"Blue needs less than {name}, orange more; the tapes that differ most stand on top."
     if shown < len(grid.tapes):
         text += f" These are the first {MOST_TAPES} of {len(grid.tapes):,}; cells/ has all."
     return text

@@ -11,18 +11,68 @@ from ..texts import display_text, join_names, quantity_text, table_text
 _LONGEST = 40  # of a name in a table
 _MOST_TAPES = 20  # with a line each
 _MOST_ERRORS = 10
+MAIN = "peak.residentBytes"
+_NOTED_CHANGE = 0.05  # at worst, of a candidate that is as good as others
 
 
 def summary_text(sweep: dict[str, Any], *, exact: bool = False) -> str:
     """The text of a sweep.json."""
     parts = [
         _head(sweep),
+        _line(answer_text(sweep)),
         *(_metric_text(metric, sweep, exact) for metric in sweep["summary"]["metrics"]),
         _best_by_tape(sweep),
         "".join(f"{line}\n" for line in where_lines(sweep["summary"])),
         _errors_text(sweep["errors"]),
     ]
     return "\n".join(part for part in parts if part)
+
+
+def _line(text: str) -> str:
+    return f"{text}\n" if text else ""
+
+
+def answer_text(sweep: dict[str, Any]) -> str:
+    """The candidate that holds least on most tapes, and what it saves; or that none does."""
+    for metric in sweep["summary"]["metrics"]:
+        if metric["metric"] != MAIN or not metric["compared"]["tapes"]:
+            continue
+        rivals = [found for found in metric["candidates"] if "bestOn" in found]
+        if len(sweep["candidates"]) < 2:
+            continue
+        most = max(found["bestOn"] + found["tiedOn"] for found in rivals)
+        best = [found for found in rivals if found["bestOn"] + found["tiedOn"] == most]
+        names = join_names([found["candidate"] for found in best])
+        tapes = quantity_text(metric["compared"]["tapes"], "tape")
+        baseline = sweep["summary"]["baseline"]
+        if len(best) > 1 and 2 * most <= metric["compared"]["tapes"]:
+            text = f"No candidate is best: at the peak, {names} hold least on {most:,} of {tapes} each"
+            return f"{text}{_risk(best, baseline)}."
+        text = f"Least resident at the peak: {names}, on {most:,} of {tapes}"
+        return f"{text}{_saving(best, baseline)}."
+    return ""
+
+
+def _risk(best: list[dict[str, Any]], baseline: str) -> str:
+    """The candidate that may hold most more than the baseline."""
+    ratios = [found for found in best if found["candidate"] != baseline and found["ratio"]["worst"]]
+    found = max(ratios, key=lambda one: float(one["ratio"]["worst"]["value"]), default=None)
+    if found is None or found["ratio"]["worst"]["value"] < 1 + _NOTED_CHANGE:
+        return ""
+    worst = found["ratio"]["worst"]
+    return (
+        f"; {display_text(found['candidate'], 60)} holds up to "
+        f"{percent_text(worst['value'] - 1).lstrip('+')} more than {display_text(baseline, 60)} "
+        f"({display_text(worst['tape'], 60)})"
+    )
+
+
+def _saving(best: list[dict[str, Any]], baseline: str) -> str:
+    """The median change of the only best candidate."""
+    if len(best) > 1 or best[0]["candidate"] == baseline or not best[0]["ratio"]["tapes"]:
+        return ""
+    change = percent_text(best[0]["ratio"]["median"] - 1)
+    return f"; the median of its changes from {display_text(baseline, 60)} is {change}"
 
 
 def _head(sweep: dict[str, Any]) -> str:
