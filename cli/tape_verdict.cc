@@ -110,7 +110,11 @@ Status name_sites(schema::TapeReader& tape, const replayer::RankedSites* ranked,
     HEAPTAPE_ASSIGN_OR_RETURN(const auto rules, replayer::SiteRules::make(filters));
     sites = &own.emplace(stacks->stacks, stacks->symbols, rules);
   }
-  if (tells_live) HEAPTAPE_RETURN_IF_ERROR(name_live(tape, *sites, console, verdict));
+  const bool is_in_table = tells_live && ranked != nullptr &&
+                           replayer::name_live(ranked->table, tape.events(), *sites, verdict);
+  if (tells_live && !is_in_table) {
+    HEAPTAPE_RETURN_IF_ERROR(name_live(tape, *sites, console, verdict));
+  }
   if (calls.empty()) return {};
   HEAPTAPE_ASSIGN_OR_RETURN(const auto of_calls,
                             replayer::CallSites::read(tape, *sites, std::move(calls)));

@@ -4,6 +4,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "allocators/catalog/allocator_family.h"
 #include "base/display_text.h"
@@ -133,6 +135,20 @@ bool is_choice(const RunResult& run, const std::vector<RunResult>& runs) {
          }) < 2;
 }
 
+// `live`: bytes by site; `all`: also those of no site.
+void name_most(std::vector<uint64_t> live, uint64_t all, const Sites& sites, Verdict& verdict) {
+  for (size_t site = 0; site < live.size(); ++site) {
+    if (sites.list()[site].place == nullptr) live[site] = 0;  // unknown or hidden
+  }
+  const auto most = std::ranges::max_element(live);
+  if (most == live.end() || *most == 0) return;
+  for (Finding& finding : verdict.findings) {
+    if (finding.kind != FindingKind::kLive) continue;
+    finding.site = sites.short_text(static_cast<uint32_t>(most - live.begin()));
+    finding.site_share = ratio(*most, all);
+  }
+}
+
 BesideMalloc beside_of(const schema::ReportFigures& report) {
   BesideMalloc beside;
   beside.text = beside_malloc(report);
@@ -207,22 +223,22 @@ void name_sites(const CallSites& calls, Verdict& verdict) {
 }
 
 void name_live(const StackProfile& profile, const Sites& sites, Verdict& verdict) {
-  std::vector<uint64_t> live(sites.list().size());  // by site
+  std::vector<uint64_t> live(sites.list().size());
   uint64_t all = 0;
   profile.for_each([&](schema::FrameNumber stack, const StackTotals& totals) {
     live[sites.of_stack(stack)] += totals.live_bytes;
     all += totals.live_bytes;
   });
-  for (size_t site = 0; site < live.size(); ++site) {
-    if (sites.list()[site].place == nullptr) live[site] = 0;  // unknown or hidden
-  }
-  const auto most = std::ranges::max_element(live);
-  if (most == live.end() || *most == 0) return;
-  for (Finding& finding : verdict.findings) {
-    if (finding.kind != FindingKind::kLive) continue;
-    finding.site = sites.short_text(static_cast<uint32_t>(most - live.begin()));
-    finding.site_share = ratio(*most, all);
-  }
+  name_most(std::move(live), all, sites, verdict);
+}
+
+bool name_live(const SiteTable& table, uint64_t calls, const Sites& sites, Verdict& verdict) {
+  if (verdict.at != table.peak_at && verdict.at != calls) return false;
+  const StackValue value = verdict.at == calls ? StackValue::kEnd : StackValue::kPeak;
+  std::vector<uint64_t> live(sites.list().size());
+  for (const SiteRow& row : table.rows) live[row.site] = value_of(row.totals, value);
+  name_most(std::move(live), value_of(table.total, value), sites, verdict);
+  return true;
 }
 
 }  // namespace heaptape::replayer

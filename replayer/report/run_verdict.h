@@ -7,6 +7,7 @@
 #include "replayer/answers/verdict.h"
 #include "replayer/engine/replay.h"
 #include "replayer/sites/call_sites.h"
+#include "replayer/sites/site_table.h"
 #include "replayer/sites/sites.h"
 #include "replayer/sites/stack_profile.h"
 #include "schema/report/report_metrics.h"
@@ -25,5 +26,8 @@ std::vector<uint64_t> calls_of(const Verdict& verdict);
 void name_sites(const CallSites& calls, Verdict& verdict);
 // Names the site with most live bytes. `profile` has counted the calls up to the verdict's moment.
 void name_live(const StackProfile& profile, const Sites& sites, Verdict& verdict);
+// The same from a table of a tape with so many calls; false if it does not have that moment, which
+// is neither the peak nor the end.
+bool name_live(const SiteTable& table, uint64_t calls, const Sites& sites, Verdict& verdict);
 
 }  // namespace heaptape::replayer

@@ -97,6 +97,10 @@ class Holes(Closeup):
         largest = self.hole()
         self.canvas_of_closeup().send_keys(Keys.PAGE_UP)
         self.assertEqual(self.hole(), largest)
+        self.canvas_of_closeup().send_keys(Keys.PAGE_DOWN * 2)
+        third = self.hole()
+        self.canvas_of_closeup().send_keys(Keys.PAGE_UP + Keys.ARROW_RIGHT + Keys.PAGE_DOWN)  # from the block beside the second one
+        self.assertEqual(self.hole(), third)
 
     def test_move_the_map_to_what_is_picked(self):
         self.show("redis")

@@ -140,6 +140,7 @@
 
     select(item) {
       this.item = item;
+      if (item.isHole) this.hole = item;
       const names = this.data.moments.filter((moment) => Number(moment.at) === this.shown.at).map((moment) => heaptape.summary.momentWords(moment.name));
       this.note.textContent = `${this.label} ${names.join(", ")} (#${grouped(this.shown.at)}), around ${hexadecimal(item.address)}: ` +
           `${grouped(ROW_BYTES)} bytes in a row, addresses to the right and up. Close-ups have the holes with most resident bytes, and what is near them: ${heaptape.counted(this.shown.holes.length, "hole")} in all.`;
@@ -152,11 +153,11 @@
       this.select(item);
       this.onItem(this.shown.at, item.address);
     }
-    // To a larger or smaller hole.
+    // To a larger or smaller hole than the last one.
     step(by) {
       if (!this.shown) return;
       const {holes} = this.shown;
-      this.pick(holes[Math.min(Math.max(holes.indexOf(this.item) + by, 0), holes.length - 1)]);
+      this.pick(holes[Math.min(Math.max(holes.indexOf(this.hole) + by, 0), holes.length - 1)]);
     }
     // To what is beside.
     move(by) {

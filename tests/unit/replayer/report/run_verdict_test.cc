@@ -337,6 +337,38 @@ TEST(RecordedRun, IsNotWhatASampleFoundWithLessThanAllButItsBlocks) {
   EXPECT_EQ(other.held_bytes, 207 * kMebibyte);
 }
 
+// The first of two functions has most at the peak, the other at the end.
+TEST(LiveSites, AreThoseOfTheTableAtThePeakAndTheEnd) {
+  schema::Stacks stacks;
+  const std::vector<schema::Frame> frames{{0, 0x400001}, {0, 0x400002}};
+  stacks.add_frames(0, frames);
+  std::vector<CodePlace> places{{}};
+  for (uint32_t i = 1; i <= 2; ++i) {
+    places.push_back({"/opt/app", i, {{"f" + std::to_string(i), "app.cc", i}}});
+  }
+  const Symbols symbols(places, {0, 1, 2});
+  const Sites sites(stacks, symbols, SiteRules());
+  SiteTable table{.peak_at = 5, .total = {}, .left_out = {}, .rows = {}, .sampled = {}};
+  const auto row = [&sites](schema::FrameNumber stack, uint64_t peak_bytes, uint64_t live_bytes) {
+    SiteRow made;
+    made.site = sites.of_stack(stack);
+    made.totals = {.peak_bytes = peak_bytes, .live_bytes = live_bytes};
+    return made;
+  };
+  table.rows = {row(1, 60, 10), row(2, 20, 30)};
+  table.total = {.peak_bytes = 100, .live_bytes = 40};
+  const auto named = [&](uint64_t at) {
+    Verdict verdict{.moment = "exit", .at = at};
+    verdict.findings = {{.kind = FindingKind::kHoles}, {.kind = FindingKind::kLive}};
+    if (!name_live(table, 9, sites, verdict)) return std::string("another moment");
+    EXPECT_EQ(verdict.findings[0].site, "");
+    return verdict.findings[1].site + " " + std::to_string(verdict.findings[1].site_share);
+  };
+  EXPECT_EQ(named(5), "f1 (app.cc:1) 0.600000");
+  EXPECT_EQ(named(9), "f2 (app.cc:2) 0.750000");
+  EXPECT_EQ(named(8), "another moment");
+}
+
 // Runs that hold 100 MiB at the exit: the recorded allocator's, and another one's, which holds
 // less.
 class PredictionError : public testing::Test {
